@@ -60,7 +60,7 @@ _EVENTS = (
 
 
 def invent(count: int) -> dict[str, Cases]:
-    """Claims with their contexts, of both kinds."""
+    """Invents claims with their contexts, of both kinds."""
     draw = random.Random(7)
 
     def sentence() -> str:
@@ -68,10 +68,10 @@ def invent(count: int) -> dict[str, Cases]:
         return f"On day {draw.randrange(1, 30)} {draw.choice(_DRUGS)} was {draw.choice(_EVENTS)} because of {tail}."
 
     def text(words: float) -> str:
-        made = sentence()
-        while len(made.split()) < words:
-            made += f" {sentence()}"
-        return made
+        result = sentence()
+        while len(result.split()) < words:
+            result += f" {sentence()}"
+        return result
 
     claims = [text(draw.uniform(45, 65)) for _ in range(count)]
     answers = [text(66) for _ in range(count)]
@@ -87,7 +87,7 @@ def invent(count: int) -> dict[str, Cases]:
 
 
 def padded(file: Path, backbone: Path) -> Score:
-    """As the authors: every pair padded to 512, a few at once."""
+    """Scores as the authors do: every pair padded to 512 tokens, a few at once."""
     import torch
     import transformers
 
@@ -114,15 +114,15 @@ def padded(file: Path, backbone: Path) -> Score:
                 state["tri_layer.weight"],
                 state["tri_layer.bias"],
             )
-        found: list[float] = outputs.softmax(dim=-1)[:, 0].tolist()
-        return found
+        probabilities: list[float] = outputs.softmax(dim=-1)[:, 0].tolist()
+        return probabilities
 
     def score(contexts: Sequence[str], claims: Sequence[str]) -> list[float]:
         results = []
         for context, claim in zip(contexts, claims, strict=True):
             chunks = chunk_context(context, split_sentences(context))
             parts = split_sentences(claim)
-            pairs = [(chunk, part) for part in parts for chunk in chunks]
+            pairs = [(chunk, sentence) for sentence in parts for chunk in chunks]
             values = [
                 value
                 for start in range(0, len(pairs), BATCH)
@@ -131,8 +131,8 @@ def padded(file: Path, backbone: Path) -> Score:
             results.append(
                 best_and_mean(
                     [
-                        values[place : place + len(chunks)]
-                        for place in range(0, len(values), len(chunks))
+                        values[start : start + len(chunks)]
+                        for start in range(0, len(values), len(chunks))
                     ]
                 )
             )
@@ -144,7 +144,7 @@ def padded(file: Path, backbone: Path) -> Score:
 def timed(
     ways: dict[str, Score], cases: Cases, rounds: int
 ) -> dict[str, tuple[list[float], float]]:
-    """In turns, so that what else the machine does meets both ways; values and the best time of each."""
+    """Runs both ways in turns, so that other work on the machine slows both; returns values and best time of each."""
     best: dict[str, tuple[list[float], float]] = {}
     for _ in range(rounds):
         for way, score in ways.items():
@@ -174,7 +174,7 @@ def main() -> int:
     worst = 0.0
     for size in options.sizes.split(","):
         width, layers = (
-            (32, 2) if size == "tiny" else (int(part) for part in size.split("x"))
+            (32, 2) if size == "tiny" else (int(number) for number in size.split("x"))
         )
         with tempfile.TemporaryDirectory() as name, quiet_libraries(logging.ERROR):
             file, backbone = make_alignscore(
@@ -191,7 +191,7 @@ def main() -> int:
                 best = timed(ways, cases, options.rounds)
                 (theirs, slow), (ours, fast) = best["padded"], best["batched"]
                 difference = max(
-                    abs(one - other) for one, other in zip(theirs, ours, strict=True)
+                    abs(their - our) for their, our in zip(theirs, ours, strict=True)
                 )
                 worst = max(worst, difference)
                 words = sum(len(context.split()) for context in cases[0]) / len(

@@ -1,10 +1,10 @@
-"""How fast messages are aligned with notes, and in how much memory: BM25 over a file that is read and not kept.
+"""Time and memory of aligning messages with notes: BM25 over a file that is streamed.
 
     python measurements/archehr_align.py [--notes 5000 20000] [--posts 500] [--words 1500]
 
-Synthetic notes and messages of words drawn by a power law, as in texts. Each size is a
-process of its own, in one run; the time has two passes, the copying of what was found,
-and the hash of the file. Beside it the peak of the memory.
+Synthetic notes and messages of words drawn by a power law, as in texts. Each size runs
+in a process of its own. The time covers two passes, the copying of the notes that match,
+and the hash of the file; the peak of memory is printed beside it.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def write_sources(folder: Path, *, notes: int, posts: int, words: int) -> None:
         writer = csv.writer(stream)
         writer.writerow(("note_id", "hadm_id", "text"))
         for number in range(notes):
-            one, other = shuffled.sample(pool, 2)
+            first, second = shuffled.sample(pool, 2)
             writer.writerow(
                 (
                     f"n{number}",
                     f"{number}",
-                    f"{one[: len(one) // 2]} {other[len(other) // 2 :]} number{number}",
+                    f"{first[: len(first) // 2]} {second[len(second) // 2 :]} number{number}",
                 )
             )
 
@@ -65,12 +65,13 @@ def measure(folder: Path) -> None:
     own = folder / "own"
     filter_posts(folder / "posts.csv", own, keywords="ours")
     start = time.perf_counter()
-    made = align_posts(folder / "notes.csv.gz", own)
+    counts = align_posts(folder / "notes.csv.gz", own)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"{made['notes']:>8,} notes, {made['posts']:,} messages: {seconds:6.1f} s, {1000 * seconds / made['notes']:.2f} ms a note, "
-        f"peak {peak:,.0f} MiB, {made['candidates']:,} candidates"
+        f"{counts['notes']:>8,} notes, {counts['posts']:,} messages: {seconds:6.1f} s, "
+        f"{1000 * seconds / counts['notes']:.2f} ms a note, "
+        f"peak {peak:,.0f} MiB, {counts['candidates']:,} candidates"
     )
 
 
@@ -88,11 +89,11 @@ def main() -> None:
         measure(arguments.folder)
         return
     for notes in arguments.notes:
-        with tempfile.TemporaryDirectory() as place:
+        with tempfile.TemporaryDirectory() as folder:
             write_sources(
-                Path(place), notes=notes, posts=arguments.posts, words=arguments.words
+                Path(folder), notes=notes, posts=arguments.posts, words=arguments.words
             )
-            subprocess.run([sys.executable, __file__, "--folder", place], check=True)
+            subprocess.run([sys.executable, __file__, "--folder", folder], check=True)
 
 
 if __name__ == "__main__":

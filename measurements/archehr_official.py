@@ -153,9 +153,11 @@ WRONG_TYPES: Final[tuple[Any, ...]] = (
 
 
 def stand_in(metric: str, reference: str, prediction: str) -> float:
-    """A number in [0, 1) that is another for other texts, and for the same in the other direction."""
-    told = "\0".join((metric, reference, prediction)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.sha256(told).digest()[:6], "big") / 2**48
+    """Returns a number in [0, 1) that depends on the metric and on both texts in their order."""
+    encoded = "\0".join((metric, reference, prediction)).encode(
+        "utf-8", "surrogatepass"
+    )
+    return int.from_bytes(hashlib.sha256(encoded).digest()[:6], "big") / 2**48
 
 
 # The organizers' side, in their environment: nothing of this package is imported here.
@@ -193,31 +195,31 @@ def drive(
     sys.modules.update({name: MagicMock() for name in NOT_INSTALLED})
     script = _script(subtask, upstream)
     for name in NOT_INSTALLED:
-        del sys.modules[name]  # which others look there for
+        del sys.modules[name]  # other modules look for them there
     for name, metric in SCORERS.items():
         if hasattr(script, name):
             setattr(script, name, _scorer(metric))
-    found = []
-    for given in json.loads((work / "submissions.json").read_text()):
+    results = []
+    for submission in json.loads((work / "submissions.json").read_text()):
         out = work / "scores.json"
         out.unlink(missing_ok=True)
         files = {
-            "submission_path": given["file"],
-            "key_path": f"{given['key']}/archehr-qa_key.json",
-            "data_path": f"{given['key']}/archehr-qa.xml",
+            "submission_path": submission["file"],
+            "key_path": f"{submission['key']}/archehr-qa_key.json",
+            "data_path": f"{submission['key']}/archehr-qa.xml",
             "out_file_path": str(out),
         }
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 _run(script, subtask, files)
-            found.append({"figures": json.loads(out.read_text())})
+            results.append({"figures": json.loads(out.read_text())})
         except Exception as error:
-            found.append({"ended": type(error).__name__})
-    (work / "theirs.json").write_text(json.dumps(found))
+            results.append({"ended": type(error).__name__})
+    (work / "theirs.json").write_text(json.dumps(results))
 
 
 def _script(subtask: str, upstream: Path) -> Any:
-    """The script as a module; that of 2025 with its essential sentences in order."""
+    """Imports the script as a module; that of 2025 with its essential sentences in order."""
     if subtask != "2025":
         return importlib.import_module(f"scoring_subtask_{subtask[-1]}")
     text = (upstream / "evaluation" / "scoring.py").read_text()
@@ -263,51 +265,53 @@ def _scorer(metric: str) -> type:
 
 
 def write_keys(folder: Path) -> dict[str, Path]:
-    """Cases as official files: of all kinds, without essential sentences, and one alone."""
+    """Writes cases as official files: of all kinds, without essential sentences, and a single one."""
     from dataclasses import replace
 
     from measurements.archehr_twin import twin_cases, write_split
     from medical_tasks.benchmarks.archehr_qa.release import FullCase
 
-    def relabelled(each: FullCase, new: Mapping[str, str]) -> FullCase:
+    def relabelled(case: FullCase, new: Mapping[str, str]) -> FullCase:
         labels = {
-            name: new.get(label, label) for name, label in each.key.relevance.items()
+            name: new.get(label, label) for name, label in case.key.relevance.items()
         }
-        return replace(each, key=replace(each.key, relevance=labels))
+        return replace(case, key=replace(case.key, relevance=labels))
 
     cases = twin_cases(seed=14, cases=9)
     odd = [
         replace(
-            each,
-            text=each.text.replace(" ", "\n", 1).replace(" ", " \u00a0", 1)
+            sentence,
+            text=sentence.text.replace(" ", "\n", 1).replace(" ", " \u00a0", 1)
             + " \u00b5g & <2",
         )
-        for each in cases[0].case.sentences
+        for sentence in cases[0].case.sentences
     ]
     cases[0] = replace(cases[0], case=replace(cases[0].case, sentences=tuple(odd)))
     bare = relabelled(cases[5], {"essential": "supplementary"})
     nothing = relabelled(
         cases[6], {"essential": "not-relevant", "supplementary": "not-relevant"}
     )
-    made: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for name, some in {
         "mixed": [*cases[:5], bare, nothing],
         "bare": [bare, nothing],
         "one": cases[8:],
     }.items():
-        made[name] = write_split(folder / name / "test", some)
-        path = made[name] / "archehr-qa_key.json"
+        folders[name] = write_split(folder / name / "test", some)
+        path = folders[name] / "archehr-qa_key.json"
         records = json.loads(path.read_text())
         for sentence in (
-            each for record in records for each in record["clinician_answer_sentences"]
+            answer_sentence
+            for record in records
+            for answer_sentence in record["clinician_answer_sentences"]
         ):
-            # The script goes through what is cited one by one, which of a text are its
-            # characters: a list is meant.
+            # The script iterates over the citations; of a string these would be its
+            # characters, so they are written as a list.
             sentence["citations"] = [
                 cited for cited in sentence["citations"].split(",") if cited
             ]
         path.write_text(json.dumps(records))
-    return made
+    return folders
 
 
 def write_submissions(
@@ -318,18 +322,20 @@ def write_submissions(
     *,
     replies: bool = False,
 ) -> list[tuple[Path, Path]]:
-    """Writes submissions; as files of replies as well, those whose predictions a reply can be. Returns ours, each with its key."""
+    """Writes submissions, and files of replies where every prediction can be one. Returns the files to score, each with its key."""
     files = []
     for number, (key, records) in enumerate(submissions(subtask, count, keys)):
         path = folder / f"submission-{number}.json"
         path.write_text(json.dumps(records), encoding="ascii")
         if replies and subtask != "2025":
-            said = [(each["case_id"], each.get("prediction", "")) for each in records]
-            if not all(_is_typed(subtask, value) for _, value in said):
+            predictions = [
+                (record["case_id"], record.get("prediction", "")) for record in records
+            ]
+            if not all(_is_typed(subtask, value) for _, value in predictions):
                 continue
             texts = [
                 (name, value if isinstance(value, str) else json.dumps(value))
-                for name, value in said
+                for name, value in predictions
             ]
             path = path.with_suffix(".jsonl")
             path.write_text(
@@ -346,17 +352,17 @@ def _is_typed(subtask: str, value: Any) -> bool:
     if subtask in TEXT_WORDS:
         return isinstance(value, str)
     if subtask == "2026-2":
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
     return isinstance(value, list) and all(
-        isinstance(each, dict) and _is_typed("2026-2", each.get("evidence_id"))
-        for each in value
+        isinstance(item, dict) and _is_typed("2026-2", item.get("evidence_id"))
+        for item in value
     )
 
 
 def submissions(
     subtask: str, count: int, keys: Mapping[str, Path]
 ) -> Iterator[tuple[str, Records]]:
-    """Draws submissions, the same for the same subtask and number; yields the name of the key, and the records."""
+    """Draws submissions, which depend on subtask and number alone; yields the name of the key and the records."""
     from medical_tasks.benchmarks.archehr_qa.data import read_case_rows
 
     rows = {
@@ -417,8 +423,8 @@ def _prediction(
     ):
         if draw.random() < 0.9:
             right = [
-                "essential" if each in cited.split(",") else ""
-                for each in row["sentence_ids"]
+                "essential" if sentence_id in cited.split(",") else ""
+                for sentence_id in row["sentence_ids"]
             ]
             of = draw.choice(ODD_IDS) if hostile and draw.random() < 0.1 else name
             links.append(
@@ -435,7 +441,11 @@ def _prediction(
 
 
 def _ids(
-    draw: random.Random, known: Sequence[str], labels: Sequence[str], *, hostile: bool
+    draw: random.Random,
+    sentence_ids: Sequence[str],
+    labels: Sequence[str],
+    *,
+    hostile: bool,
 ) -> list[Any]:
     level = draw.choice((0.0, 0.1, 0.3))
     likely = {
@@ -443,8 +453,8 @@ def _ids(
         "supplementary": draw.choice((0.0, 0.3, 1.0)),
     }
     ids: list[Any] = [
-        each
-        for each, label in zip(known, labels, strict=True)
+        sentence_id
+        for sentence_id, label in zip(sentence_ids, labels, strict=True)
         if draw.random() < likely.get(label, level)
     ]
     if ids and draw.random() < 0.2:
@@ -501,7 +511,7 @@ def _line(draw: random.Random, texts: Sequence[str], length: int) -> str:
 def ours(
     subtask: str, files: Sequence[tuple[Path, Path]], work: Path
 ) -> list[dict[str, Any]]:
-    """Scores submissions by the command line; their official entries of results.json, or that the file was refused."""
+    """Scores submissions by the command line; returns their official metrics, none for a file that was refused."""
     from medical_tasks.benchmarks.archehr_qa import scoring as measures
     from medical_tasks.cli.entry import main
     from medical_tasks.models.text_metrics import ModelMetric
@@ -515,7 +525,7 @@ def ours(
     models = (
         ",".join(f"{name}=stand-in" for name in MODELS) if subtask in TEXT_WORDS else ""
     )
-    found = []
+    results = []
     with (
         patch.dict(
             measures._MODELS,
@@ -524,8 +534,8 @@ def ours(
                 for name, metric in MODELS.items()
             },
         ),
-        contextlib.redirect_stdout(io.StringIO()) as said,
-        contextlib.redirect_stderr(said),
+        contextlib.redirect_stdout(io.StringIO()) as output,
+        contextlib.redirect_stderr(output),
     ):
         for key, folder in data.items():
             if main(
@@ -539,7 +549,7 @@ def ours(
                     str(folder),
                 ]
             ):
-                raise RuntimeError(said.getvalue())
+                raise RuntimeError(output.getvalue())
         for path, key in files:
             out = work / "run"
             shutil.rmtree(out, ignore_errors=True)
@@ -558,27 +568,27 @@ def ours(
                 [*command, "--split", "test", "--task-args", models, "--out", str(out)]
             )
             if code not in (0, 2, 5):
-                raise RuntimeError(said.getvalue())
-            told = (
+                raise RuntimeError(output.getvalue())
+            metrics = (
                 {}
                 if code == 2
                 else json.loads((out / "results.json").read_text())["tasks"][task][
                     "metrics"
                 ]
             )
-            found.append(
+            results.append(
                 {
                     name: entry
-                    for name, entry in told.items()
+                    for name, entry in metrics.items()
                     if name.endswith("_official")
                 }
             )
-            said.truncate(0)
-    return found
+            output.truncate(0)
+    return results
 
 
 def our_name(subtask: str, theirs: str) -> str:
-    """Our name of a leaderboard's figure."""
+    """Returns our name of a leaderboard's figure."""
     if subtask != "2025":
         return f"{theirs}_official"
     whole = {
@@ -592,7 +602,7 @@ def our_name(subtask: str, theirs: str) -> str:
     if parts[0] in ("strict", "lenient"):
         parts = [
             "factuality",
-            *(part for part in parts if part not in ("strict", "micro", "f1")),
+            *(word for word in parts if word not in ("strict", "micro", "f1")),
         ]
     return "_".join((*parts, "official"))
 
@@ -600,10 +610,10 @@ def our_name(subtask: str, theirs: str) -> str:
 def compared(
     subtask: str,
     theirs: Sequence[Mapping[str, Any]],
-    found: Sequence[Mapping[str, Any]],
+    our_figures: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """Counts figures, ends and disagreements, and finds the largest difference."""
-    made: dict[str, Any] = {
+    """Counts figures, scripts that ended with an error, and disagreements, and finds the largest difference."""
+    counts: dict[str, Any] = {
         "figures": 0,
         "largest": 0.0,
         "ends": 0,
@@ -611,17 +621,17 @@ def compared(
         "refused": 0,
         "wrong": [],
     }
-    for number, (their, our) in enumerate(zip(theirs, found, strict=True)):
+    for number, (their, our) in enumerate(zip(theirs, our_figures, strict=True)):
         values = {name: entry["value"] for name, entry in our.items()}
         if "ended" in their:
-            made["ends"] += 1
-            made["refused" if not our else "n/a"] += 1
+            counts["ends"] += 1
+            counts["refused" if not our else "n/a"] += 1
             if any(value is not None for value in values.values()) or any(
                 not entry["reason"] for entry in our.values()
             ):
-                made["wrong"].append((number, their["ended"]))
+                counts["wrong"].append((number, their["ended"]))
         elif not our:
-            made["twice"] = made.get("twice", 0) + 1
+            counts["twice"] = counts.get("twice", 0) + 1
         else:
             figures = {
                 our_name(subtask, name): value / 100
@@ -632,21 +642,21 @@ def compared(
                 for name, value in values.items()
                 if value is not None and name in figures
             ]
-            made["figures"] += len(apart)
-            made["largest"] = max([made["largest"], *apart])
+            counts["figures"] += len(apart)
+            counts["largest"] = max([counts["largest"], *apart])
             if (
                 set(figures) != set(values)
                 or len(apart) != len(figures)
                 or max(apart) > CLOSE
             ):
-                made["wrong"].append(
+                counts["wrong"].append(
                     (
                         number,
                         [name for name in figures if values.get(name) is None]
                         or max(apart),
                     )
                 )
-    return made
+    return counts
 
 
 def main_of(options: argparse.Namespace, work: Path) -> bool:
@@ -663,11 +673,11 @@ def main_of(options: argparse.Namespace, work: Path) -> bool:
         files = write_submissions(
             subtask, options.submissions, keys, folder, replies=options.replies
         )
-        told = [
+        entries = [
             {"file": str(path.with_suffix(".json")), "key": str(key)}
             for path, key in files
         ]
-        (folder / "submissions.json").write_text(json.dumps(told))
+        (folder / "submissions.json").write_text(json.dumps(entries))
         upstream = options.upstream_2025 if subtask == "2025" else options.upstream_2026
         places = [upstream, options.evaluate, options.nmt, folder]
         command = [
@@ -675,7 +685,7 @@ def main_of(options: argparse.Namespace, work: Path) -> bool:
             __file__,
             "--drive",
             subtask,
-            *(str(place.resolve()) for place in places),
+            *(str(path.resolve()) for path in places),
         ]
         subprocess.run(
             command,
@@ -683,33 +693,33 @@ def main_of(options: argparse.Namespace, work: Path) -> bool:
             env={**os.environ, "HF_HOME": str(work / "hf"), "HF_HUB_OFFLINE": "1"},
         )
         theirs = json.loads((folder / "theirs.json").read_text())
-        made = compared(subtask, theirs, ours(subtask, files, folder))
-        right &= not made["wrong"]
+        counts = compared(subtask, theirs, ours(subtask, files, folder))
+        right &= not counts["wrong"]
         cells = [
             f"{subtask}",
             len(files),
-            f"{made['figures']:,}",
-            f"{made['largest']:.1e}",
-            made["ends"],
-            made["n/a"],
+            f"{counts['figures']:,}",
+            f"{counts['largest']:.1e}",
+            counts["ends"],
+            counts["n/a"],
         ]
-        cells += [made["refused"], made.get("twice", 0), len(made["wrong"])]
+        cells += [counts["refused"], counts.get("twice", 0), len(counts["wrong"])]
         print(f"| {' | '.join(map(str, cells))} |", flush=True)
-        for number, why in made["wrong"][:5]:
+        for number, why in counts["wrong"][:5]:
             print(f"  submission {number}: {why}", file=sys.stderr)
     return right
 
 
 def digest(count: int, work: Path) -> str:
-    """One hash of all our official entries of a few submissions to every subtask."""
-    keys, found = write_keys(work / "keys"), []
+    """Hashes all our official metrics of a few submissions to every subtask."""
+    keys, results = write_keys(work / "keys"), []
     for subtask in SUBTASKS:
         folder = work / subtask
         folder.mkdir()
-        found.append(
+        results.append(
             ours(subtask, write_submissions(subtask, count, keys, folder), folder)
         )
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(results, sort_keys=True).encode()).hexdigest()
 
 
 def main() -> None:
@@ -757,12 +767,13 @@ def main() -> None:
                 {**os.environ, "PYTHONHASHSEED": str(seed)}
                 for seed in range(1, options.seeds + 1)
             ]
-            found = {
+            digests = {
                 subprocess.run(command, check=True, capture_output=True, env=env).stdout
                 for env in seeds
             }
             print(
-                f"{options.seeds} values of PYTHONHASHSEED, {options.submissions} submissions to each subtask: {len(found)} output"
+                f"{options.seeds} values of PYTHONHASHSEED, {options.submissions} submissions "
+                f"to each subtask: {len(digests)} output"
             )
         elif not main_of(options, Path(name)):
             sys.exit(1)

@@ -39,10 +39,10 @@ from medical_tasks.spec import Item, ItemScore
 
 
 def make_items(count: int) -> list[Item]:
-    """Cases with key and clinician's answer."""
+    """Makes cases with their key and the clinician's answer."""
     rows = [
-        case_row(each.case, each.key, each.document)
-        for each in twin_cases(seed=7, cases=count)
+        case_row(case.case, case.key, case.document)
+        for case in twin_cases(seed=7, cases=count)
     ]
     return [
         Item(
@@ -56,7 +56,7 @@ def make_items(count: int) -> list[Item]:
 
 
 def make_answers(items: Sequence[Item]) -> list[str]:
-    """Answers that are partly right."""
+    """Makes answers that are partly right."""
     rng = random.Random(0)
     answers = []
     for item in items:
@@ -77,7 +77,7 @@ def make_answers(items: Sequence[Item]) -> list[str]:
 
 
 def digest(scores: Sequence[ItemScore]) -> str:
-    """One hash of all numbers, to the last bit."""
+    """Hashes all numbers, to the last bit."""
     rows = [
         [score.id, sorted(score.values.items()), sorted(score.weights.items())]
         for score in scores
@@ -88,7 +88,7 @@ def digest(scores: Sequence[ItemScore]) -> str:
 def libraries(
     items: Sequence[Item], answers: Sequence[str], scores: Sequence[ItemScore]
 ) -> None:
-    """Prints what the reference's libraries need for two of the metrics, and by how much the numbers differ."""
+    """Prints the time of the reference's libraries for two of the metrics, and the largest difference in the numbers."""
     if not all(map(importlib.util.find_spec, ("rouge_score", "sacrebleu"))):
         print("rouge_score and sacrebleu are not installed: nothing to compare with")
         return
@@ -104,7 +104,7 @@ def libraries(
         for suffix, compare in (("", answer_comparison), ("_notes", notes_comparison)):
             pair = compare(item, text)
             if pair is not None:
-                found = (
+                theirs = (
                     bleu.corpus_score([text], [[pair.reference]]).score / 100,
                     rouge.score(pair.reference, text)["rougeLsum"].fmeasure,
                 )
@@ -113,7 +113,7 @@ def libraries(
                     score.values[f"rougeLsum{suffix}"],
                 )
                 apart = max(
-                    apart, *(abs(a - b) for a, b in zip(found, ours, strict=True))
+                    apart, *(abs(a - b) for a, b in zip(theirs, ours, strict=True))
                 )
     show(
         "BLEU and ROUGE-Lsum alone, sacrebleu and rouge_score",
@@ -165,7 +165,7 @@ def main() -> None:
         return
     command = [sys.executable, __file__, "--digest", "--cases", str(options.cases)]
     command += ["--umls", options.umls] if options.umls else []
-    found = {
+    digests = {
         subprocess.run(
             command,
             check=True,
@@ -175,7 +175,7 @@ def main() -> None:
         ).stdout.strip()
         for seed in range(1, options.seeds + 1)
     }
-    same = found <= {digest(scores)}
+    same = digests <= {digest(scores)}
     print(
         f"{options.seeds} values of PYTHONHASHSEED: {'the same numbers' if same else 'DIFFERENT NUMBERS'}"
     )

@@ -42,7 +42,7 @@ _texts = partial(packaged, __file__, "archehr_twin_topics.json")
 
 
 def twin_cases(*, seed: int, cases: int, first: int = 1) -> list[FullCase]:
-    """Generates cases; the seed with a case's number, counted from `first`, decides all of it."""
+    """Generates cases; each depends only on the seed and its number, which is counted from `first`."""
     if cases < 1:
         raise UsageError(f"a twin needs at least 1 case, got {cases}.")
     return [
@@ -70,9 +70,9 @@ def write_twin(
     first = 1
     for split, count in counts.items():
         if count:
-            made = twin_cases(seed=seed, cases=count, first=first)
+            cases = twin_cases(seed=seed, cases=count, first=first)
             write_split(
-                folder / FOLDERS[split], made, key=split in keys, answers=answers
+                folder / FOLDERS[split], cases, key=split in keys, answers=answers
             )
         first += count
     return folder
@@ -88,7 +88,7 @@ def _case(draw: random.Random, number: int) -> FullCase:
     }
     ask = topic["ask"].format_map(values)
     story = [draw.choice(texts["openings"]), topic["story"]]
-    narrative = " ".join([*(each.format_map(values) for each in story), ask])
+    narrative = " ".join([*(sentence.format_map(values) for sentence in story), ask])
     paragraphs, essential = _paragraphs(draw, topic, values)
     sentences: list[Sentence] = []
     relevance: dict[str, str] = {}
@@ -102,7 +102,11 @@ def _case(draw: random.Random, number: int) -> FullCase:
     answer = _answer(
         topic,
         values,
-        {each.text: each.id for each in sentences if each.text in essential},
+        {
+            sentence.text: sentence.id
+            for sentence in sentences
+            if sentence.text in essential
+        },
     )
     return FullCase(
         case=Case(
@@ -114,7 +118,7 @@ def _case(draw: random.Random, number: int) -> FullCase:
         ),
         key=CaseKey(
             relevance=relevance,
-            clinician_answer=" ".join(each.text for each in answer),
+            clinician_answer=" ".join(sentence.text for sentence in answer),
             answer_sentences=answer,
             cited=True,
         ),
@@ -138,10 +142,10 @@ def _paragraphs(
     ]
     draw.shuffle(chosen)
     paragraphs: list[list[tuple[str, str]]] = []
-    for place, heading in enumerate(headings):
+    for index, heading in enumerate(headings):
         block = chosen[
-            len(chosen) * place // len(headings) : len(chosen)
-            * (place + 1)
+            len(chosen) * index // len(headings) : len(chosen)
+            * (index + 1)
             // len(headings)
         ]
         paragraphs += [
@@ -155,30 +159,30 @@ def _paragraphs(
 def _answer(
     topic: Mapping[str, Any], values: Mapping[str, str], ids: Mapping[str, str]
 ) -> tuple[AnswerSentence, ...]:
-    """Each fact as an answer says it, and what rests on nothing; facts without room left are cited by the last that has some."""
-    made: list[tuple[str, list[str]]] = []
+    """Writes each fact, then sentences without evidence; facts beyond the word limit are cited by the last sentence that fits."""
+    sentences: list[tuple[str, list[str]]] = []
     words = 0
-    for note, said in topic["facts"]:
-        text, name = said.format_map(values), ids[note.format_map(values)]
+    for note, statement in topic["facts"]:
+        text, name = statement.format_map(values), ids[note.format_map(values)]
         words += len(text.split())
         if words <= WORD_LIMIT:
-            made.append((text, [name]))
+            sentences.append((text, [name]))
         else:
-            made[-1][1].append(name)
+            sentences[-1][1].append(name)
     for text in _texts()["closings"]:
         words += len(text.split())
         if words <= WORD_LIMIT:
-            made.append((text, []))
+            sentences.append((text, []))
     return tuple(
         AnswerSentence(id=str(number), text=text, citations=tuple(cited))
-        for number, (text, cited) in enumerate(made, start=1)
+        for number, (text, cited) in enumerate(sentences, start=1)
     )
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Writes a twin; returns the exit code."""
     parser = twin_parser("archehr_twin")
-    for split, count, said in (
+    for split, count, description in (
         ("dev", 20, "20; 0 for no dev"),
         ("test", 100, "100; 0 for no test"),
     ):
@@ -187,10 +191,12 @@ def main(words: Sequence[str] | None = None) -> int:
             type=int,
             default=count,
             metavar="N",
-            help=f"cases of {split} (default {said})",
+            help=f"cases of {split} (default {description})",
         )
-    said = "cases of test_2026 (default 0, as in releases before 2026)"
-    parser.add_argument("--test-2026", type=int, default=0, metavar="N", help=said)
+    description = "cases of test_2026 (default 0, as in releases before 2026)"
+    parser.add_argument(
+        "--test-2026", type=int, default=0, metavar="N", help=description
+    )
     parser.add_argument(
         "--no-answers",
         action="store_true",
@@ -201,14 +207,18 @@ def main(words: Sequence[str] | None = None) -> int:
         action="store_true",
         help="no keys but for dev, as during the shared tasks",
     )
-    given = parser.parse_args(words)
-    counts = {split: getattr(given, split) for split in SPLITS}
-    keys = SPLITS[:1] if given.no_test_key else SPLITS
+    options = parser.parse_args(words)
+    counts = {split: getattr(options, split) for split in SPLITS}
+    keys = SPLITS[:1] if options.no_test_key else SPLITS
     folder = write_twin(
-        given.out, seed=given.seed, **counts, keys=keys, answers=not given.no_answers
+        options.out,
+        seed=options.seed,
+        **counts,
+        keys=keys,
+        answers=not options.no_answers,
     )
     print(
-        f"wrote {given.dev:,} cases of dev, {given.test:,} of test and {given.test_2026:,} of test_2026 in {folder}"
+        f"wrote {options.dev:,} cases of dev, {options.test:,} of test and {options.test_2026:,} of test_2026 in {folder}"
     )
     return 0
 

@@ -47,7 +47,7 @@ EQUIVALENT = ROOT / "tests" / "golden" / "equivalent_mutants.json"
 DOCUMENT = ROOT / "docs" / "calculators.md"
 BEGIN, END = "<!-- mutations: begin -->", "<!-- mutations: end -->"
 
-# What reads inputs and prints for a person, and holds no constant of a rule.
+# Modules that read inputs or print, and hold no constant of a rule.
 NO_RULES = frozenset(
     {"__init__", "base", "index", "inputs", "measures", "shared_inputs", "steps"}
 )
@@ -64,10 +64,10 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """One changed number: where it stands, what it was and what it is."""
+    """One changed number: its place, its old value and its new one."""
 
     module: str
-    place: str
+    definition: str
     number: int
     was: str
     now: str
@@ -75,12 +75,14 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """Its name in the list of equivalent ones, which does not move with the lines of the file."""
-        return f"{self.module}.{self.place}[{self.number}] {self.was} -> {self.now}"
+        """Its name in the list of equivalent mutants, which does not depend on line numbers."""
+        return (
+            f"{self.module}.{self.definition}[{self.number}] {self.was} -> {self.now}"
+        )
 
 
 class _Numbers(ast.NodeVisitor):
-    """The constants of a module that belong to rules, with the name of what they stand in."""
+    """The constants of a module that belong to rules, with the function or table that holds each."""
 
     def __init__(self, *, texts: bool) -> None:
         self.found: list[tuple[str, ast.Constant]] = []
@@ -101,7 +103,7 @@ class _Numbers(ast.NodeVisitor):
             self._inside(ast.unparse(node.target), node.value)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """What is only printed."""
+        """Skips text that is only printed."""
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)  # an index is a place, not a quantity
@@ -142,12 +144,12 @@ class _Numbers(ast.NodeVisitor):
 
 
 def changes(value: object) -> Iterator[object]:
-    """A number 3 % up and down, and a whole one also by one; a text stays a text."""
+    """Yields a number changed by 3 % up and down, and a whole number also by one; a text stays a text."""
     number = float(value)  # type: ignore[arg-type]
-    made: list[float] = [number * 1.03, number * 0.97] if number else []
+    numbers: list[float] = [number * 1.03, number * 0.97] if number else []
     if number.is_integer():
-        made += [number + 1, number - 1]
-    for new in made:
+        numbers += [number + 1, number - 1]
+    for new in numbers:
         exact = float(f"{new:.12g}")
         if isinstance(value, str):
             yield f"{exact:.12g}"
@@ -155,9 +157,11 @@ def changes(value: object) -> Iterator[object]:
             yield int(exact) if isinstance(value, int) and exact.is_integer() else exact
 
 
-def _entries(part: Any) -> Iterator[tuple[Any, Any]]:
-    """The containers and keys of all numbers of a rule in a part of the catalog."""
-    for key, value in [*(part.items() if isinstance(part, dict) else enumerate(part))]:
+def _entries(container: Any) -> Iterator[tuple[Any, Any]]:
+    """Yields container and key of every number of a rule below a container of the catalog."""
+    for key, value in [
+        *(container.items() if isinstance(container, dict) else enumerate(container))
+    ]:
         if isinstance(value, dict | list) and key not in NO_RULE_KEYS:
             yield from _entries(value)
         elif (
@@ -165,40 +169,40 @@ def _entries(part: Any) -> Iterator[tuple[Any, Any]]:
             and not isinstance(value, bool)
             and key not in NO_RULE_KEYS
         ):
-            yield part, key
+            yield container, key
 
 
-def catalog_mutants(wanted: str = "") -> Iterator[tuple[Mutant, Any]]:
-    """All mutants of the catalog, or of what it says of one calculator."""
+def catalog_mutants(only: str = "") -> Iterator[tuple[Mutant, Any]]:
+    """Yields all mutants of the catalog, or of its entry for one calculator."""
     catalog = json.loads((FOLDER / f"{CATALOG}.json").read_text(encoding="utf-8"))
     for slug, entry in catalog.items():
-        for number, (part, key) in enumerate(_entries(entry)):
-            was = part[key]
-            for now in changes(was) if wanted in ("", slug) else ():
-                part[key] = now
+        for number, (container, key) in enumerate(_entries(entry)):
+            was = container[key]
+            for now in changes(was) if only in ("", slug) else ():
+                container[key] = now
                 yield Mutant(CATALOG, slug, number, str(was), str(now), 0), catalog
-            part[key] = was
+            container[key] = was
 
 
-def mutants(module: str, wanted: str = "") -> Iterator[tuple[Mutant, Any]]:
-    """All mutants of a module, or of one function or table of it, with their code."""
+def mutants(module: str, only: str = "") -> Iterator[tuple[Mutant, Any]]:
+    """Yields all mutants of a module, or of one function or table of it, with their code."""
     if module == CATALOG:
-        yield from catalog_mutants(wanted)
+        yield from catalog_mutants(only)
         return
     path = FOLDER / f"{module}.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     numbers = _Numbers(texts=module in FACTORS)
     numbers.visit(tree)
     seen: Counter[str] = Counter()
-    for place, node in numbers.found:
-        if wanted and place != wanted:
+    for definition, node in numbers.found:
+        if only and definition != only:
             continue
-        number, was = seen[place], node.value
-        seen[place] += 1
+        number, was = seen[definition], node.value
+        seen[definition] += 1
         for now in changes(was):
             node.value = now  # type: ignore[assignment]
             yield (
-                Mutant(module, place, number, str(was), str(now), node.lineno),
+                Mutant(module, definition, number, str(was), str(now), node.lineno),
                 compile(tree, str(path), "exec"),
             )
         node.value = was
@@ -232,7 +236,7 @@ class _Importer(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self._code[fullname][0]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """As usual."""
+        """Creates the module in the default way."""
 
     def exec_module(self, module: ModuleType) -> None:
         exec(
@@ -270,7 +274,7 @@ def unnoticed(importer: _Importer, changed: dict[str, Any]) -> bool:
 
 
 def equivalent() -> dict[str, str]:
-    """The changes that cannot move an answer, each with its reason."""
+    """Reads the changes that cannot change an answer, each with its reason."""
     listed: dict[str, str] = {}
     for entry in json.loads(EQUIVALENT.read_text(encoding="utf-8")):
         for key in entry["mutants"]:
@@ -279,7 +283,7 @@ def equivalent() -> dict[str, str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs all mutants; 1 when one survives that should not, or the list of equivalent ones is not true any more."""
+    """Runs all mutants; 1 if one survives that should not, or the list of equivalent ones is out of date."""
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0] if __doc__ else None
     )
@@ -306,11 +310,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 1
     begun = time.process_time()
-    made: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     alive: set[str] = set()
-    for module, _, place in (name.partition(".") for name in chosen):
-        for mutant, code in mutants(module, place):
-            made[module] += 1
+    for module, _, definition in (name.partition(".") for name in chosen):
+        for mutant, code in mutants(module, definition):
+            counts[module] += 1
             if unnoticed(importer, {f"{PACKAGE}.{module}": code}):
                 alive.add(mutant.key)
                 if mutant.key not in listed:
@@ -321,9 +325,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     } - alive
     for key in sorted(stale):
         print(f"listed as equivalent, and noticed or gone: {key}")
-    total = sum(made.values())
+    total = sum(counts.values())
     line = (
-        f"{total:,} changes of {len(made)} files: {total - len(alive):,} noticed, {len(alive) - len(new)} equivalent, "
+        f"{total:,} changes of {len(counts)} files: {total - len(alive):,} noticed, {len(alive) - len(new)} equivalent, "
         f"{len(new)} survive"
     )
     print(f"{line} ({time.process_time() - begun:.0f} s of processor time)")

@@ -113,13 +113,13 @@ def write_release(folder: Path) -> None:
 
 
 def untidy_reply(chance: random.Random, right: str) -> str:
-    """What a model may say: mostly the right letter, in some form."""
+    """Draws a reply of a model: mostly the right letter, in some form."""
     letter = right if chance.random() < 0.6 else chance.choice(LETTERS)
     return chance.choice(SAYS).format(letter)
 
 
 def answers_of(seed: int) -> dict[str, dict[str, str]]:
-    """A set of answers, by patient and turn; some turns have none."""
+    """Draws a set of answers, by patient and turn; some turns have none."""
     chance = random.Random(seed)
     return {
         row["id"]: {
@@ -132,7 +132,7 @@ def answers_of(seed: int) -> dict[str, dict[str, str]]:
 
 
 def grades_of(seed: int) -> dict[str, dict[str, int]]:
-    """The grades of a judge, by patient and turn."""
+    """Draws the grades of a judge, by patient and turn."""
     chance = random.Random(-seed - 1)
     return {
         row["id"]: {
@@ -143,8 +143,8 @@ def grades_of(seed: int) -> dict[str, dict[str, int]]:
 
 
 def judge_reply(grades: Mapping[str, Mapping[str, int]], call: Call) -> str:
-    """What the judge writes about one patient in one of its passes."""
-    (row,) = (each for each in ROWS if each["notes"][0] in call.prompt)
+    """Returns the judge's reply about one patient in one of its passes."""
+    (row,) = (row for row in ROWS if row["notes"][0] in call.prompt)
     is_source = f"Q{row['turns'][1]['key']}:" in call.prompt
     keys = [turn["key"] for turn in row["turns"] if ("-" in turn["key"]) == is_source]
     return "\n\n".join(
@@ -154,7 +154,7 @@ def judge_reply(grades: Mapping[str, Mapping[str, int]], call: Call) -> str:
 
 
 def our_figures(task: str, answers: Path, judge: str = "") -> dict[str, float]:
-    """What `medical-tasks score` makes of an answer file."""
+    """Scores an answer file by `medical-tasks score`."""
     out = answers.with_name(f"ours_{task}_{answers.stem}")
     words = [
         "score",
@@ -167,16 +167,16 @@ def our_figures(task: str, answers: Path, judge: str = "") -> dict[str, float]:
         str(out),
     ]
     words += ["--judge", f"openai-api/judging/{judge}"] if judge else []
-    told = io.StringIO()
-    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         code = medical_tasks(words)
-    assert code == 0, told.getvalue()
+    assert code == 0, output.getvalue()
     metrics = read_results(out)["tasks"][task]["metrics"]
     return {name: figure["value"] or 0.0 for name, figure in metrics.items()}
 
 
 def measure(checkout: Path, python: str, sets: int, folder: Path) -> dict[str, object]:
-    """Compares all sets; what comes back is the first, with the script's figures."""
+    """Compares all sets; returns the first one with the script's figures."""
     write_release(folder)
     assert (
         medical_tasks(
@@ -188,8 +188,12 @@ def measure(checkout: Path, python: str, sets: int, folder: Path) -> dict[str, o
     for seed in range(sets):
         answers, grades = answers_of(seed), grades_of(seed)
         rows = [
-            {"subject_id": name, "qa_category": "any", "model_answer": json.dumps(said)}
-            for name, said in answers.items()
+            {
+                "subject_id": name,
+                "qa_category": "any",
+                "model_answer": json.dumps(texts),
+            }
+            for name, texts in answers.items()
         ]
         path = folder / f"answers_{seed}.csv"
         write_table(path, rows)
@@ -201,10 +205,10 @@ def measure(checkout: Path, python: str, sets: int, folder: Path) -> dict[str, o
             )
             evals: dict[str, list[str]] = {row["id"]: [] for row in ROWS}
             for call in server.calls:
-                (row,) = (each for each in ROWS if each["notes"][0] in call.prompt)
+                (row,) = (row for row in ROWS if row["notes"][0] in call.prompt)
                 evals[row["id"]].append(judge_reply(grades, call))
         judged = [
-            each | {"gpt_eval": "\n\n".join(evals[each["subject_id"]])} for each in rows
+            row | {"gpt_eval": "\n\n".join(evals[row["subject_id"]])} for row in rows
         ]
         write_table(folder / f"{path.stem}_generate.csv", judged)
     chance = random.Random(0)
@@ -226,7 +230,8 @@ def measure(checkout: Path, python: str, sets: int, folder: Path) -> dict[str, o
     from medical_chat.scoring import letter_of
 
     other = sum(
-        letter_of(said) != letter for said, letter in zip(replies, letters, strict=True)
+        letter_of(reply) != letter
+        for reply, letter in zip(replies, letters, strict=True)
     )
     print(f"figures: {9 * len(ours)} compared, {len(apart)} differ {apart[:5]}")
     print(
@@ -250,13 +255,13 @@ PARTS: Final = (
 
 
 def main() -> None:
-    """Measures in a folder of its own."""
+    """Runs the comparison in a temporary folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--sets", type=int, default=200)
     parser.add_argument("--write", type=Path)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, plugins.using([str(EXAMPLE)]):
         folder = Path(name)
         os.environ |= {
@@ -264,10 +269,12 @@ def main() -> None:
             "MEDICAL_TASKS_DATA": str(folder / "data"),
             "JUDGING_API_KEY": "none",
         }
-        found = measure(given.checkout.resolve(), given.python, given.sets, folder)
-    if given.write:
-        text = json.dumps(found, indent=1, ensure_ascii=False)
-        given.write.write_text(text + "\n", encoding="utf-8")
+        figures = measure(
+            options.checkout.resolve(), options.python, options.sets, folder
+        )
+    if options.write:
+        text = json.dumps(figures, indent=1, ensure_ascii=False)
+        options.write.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ RESAMPLES = 400
 def outputs(
     generator: np.random.Generator, items: int, shared: float
 ) -> tuple[Floats, Floats, npt.NDArray[np.intp]]:
-    """A metric (with ties, as shares of claims are) and a human score of each output, and its item."""
+    """Draws a metric (with ties, as shares of claims have) and a human score of each output, and its item."""
     item = np.repeat(np.arange(items, dtype=np.intp), SYSTEMS)
     both = shared * generator.normal(size=items)[item]
     quality = generator.normal(size=len(item))

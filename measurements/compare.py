@@ -2,9 +2,8 @@
 
     python measurements/compare.py [items] [calculators]
 
-The runs are made here: right and wrong at random, items of one note in a cluster. Each
-step is measured by itself, and the groups beside what they would take with as many
-draws as a whole task gets.
+The runs are generated: right and wrong at random, items of one note in a cluster. Each
+step is timed by itself, and the groups also with as many draws as a whole task gets.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ TASKS = (
 
 
 def main(items: int, calculators: int) -> None:
-    runs = [made(f"model-{seed}", seed, items, calculators) for seed in range(3)]
-    known, everything = tasks(), Selection(by="all")
+    runs = [make_run(f"model-{seed}", seed, items, calculators) for seed in range(3)]
+    specs, everything = tasks(), Selection(by="all")
     two = runs[:2]
     rows = sum(len(run.rows) for run in two)
     groups = calculators + 7
@@ -47,21 +46,21 @@ def main(items: int, calculators: int) -> None:
         f"{len(TASKS)} tasks, {items} items each ({rows} rows in two runs), 4 metrics, {groups} groups in 2 breakdowns"
     )
     steps: dict[str, Callable[[], Any]] = {
-        "without breakdowns": lambda: compare_pairs(two, known),
-        "with all breakdowns": lambda: compare_pairs(two, known, selection=everything),
+        "without breakdowns": lambda: compare_pairs(two, specs),
+        "with all breakdowns": lambda: compare_pairs(two, specs, selection=everything),
         "three runs, all pairs, all breakdowns": lambda: compare_pairs(
-            runs, known, all_pairs=True, selection=everything
+            runs, specs, all_pairs=True, selection=everything
         ),
     }
     for name, work in steps.items():
         print(f"  {name:40s} {seconds(work):6.2f} s")
-    pairs = compare_pairs(two, known, selection=everything)
-    add_flips(pairs[0], two, known, most=20, parsed=TASKS)
+    pairs = compare_pairs(two, specs, selection=everything)
+    add_flips(pairs[0], two, specs, most=20, parsed=TASKS)
     print(
         f"  {'tables on the terminal and in Markdown':40s} {seconds(lambda: shown(two, pairs)):6.2f} s"
     )
     statistics.GROUP_RESAMPLES = RESAMPLES  # type: ignore[misc]
-    whole = seconds(lambda: compare_pairs(two, known, selection=everything))
+    whole = seconds(lambda: compare_pairs(two, specs, selection=everything))
     print(f"  {f'all breakdowns, {RESAMPLES:,} draws a group':40s} {whole:6.2f} s")
 
 
@@ -72,7 +71,7 @@ def shown(runs: list[Compared], pairs: Any) -> int:
     )
 
 
-def made(label: str, seed: int, items: int, calculators: int) -> Compared:
+def make_run(label: str, seed: int, items: int, calculators: int) -> Compared:
     draw = random.Random(seed)
     recipe = {
         "task_version": "1-A",
@@ -83,15 +82,15 @@ def made(label: str, seed: int, items: int, calculators: int) -> Compared:
     rows = [
         {
             "task": task,
-            "id": str(place),
-            "cluster": f"note-{place * 9 // 10}",
-            "group_calculator": f"calculator {place % calculators}",
-            "group_category": f"category {place % calculators % 7}",
+            "id": str(index),
+            "cluster": f"note-{index * 9 // 10}",
+            "group_calculator": f"calculator {index % calculators}",
+            "group_category": f"category {index % calculators % 7}",
             **{name: float(draw.random() < 0.5) for name in METRICS},
-            "parsed": str(place),
+            "parsed": str(index),
         }
         for task in TASKS
-        for place in range(items)
+        for index in range(items)
     ]
     results: Any = {"tasks": {task: {"recipe": recipe} for task in TASKS}}
     return Compared(label=label, results=results, rows=rows)
@@ -101,7 +100,7 @@ METRICS = ("accuracy", "accuracy_official", "accuracy_recomputed", "accuracy_agr
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The faster of two times, the second one with everything imported."""
+    """Returns the faster of two times; for the second one everything is imported."""
     taken = []
     for _ in range(2):
         start = time.perf_counter()

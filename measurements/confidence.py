@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python -m measurements.confidence [--draws 4000] [--write]
 
-Simulated models say how sure they are, and are right as often as the row says. A cell
+Simulated models state a confidence, and are right as often as the row states. A cell
 gives the share of simulations in which a 95 % interval holds the truth: the expected
 calibration error over all confidences (not over bins), the expected Brier score, and
 the AUROC of all answers; of 500 simulations, whose share is known to a point, and of
@@ -38,7 +38,7 @@ ITEMS: Final = (60, 200, 1000)
 MANY: Final = 1_000_000
 """Answers from which the truth is computed."""
 FEW: Final = 500
-"""Simulations of which means are told, and shares beside those of many others."""
+"""Simulations for the means; shares are reported of these and of many others."""
 TOGETHER: Final = 5
 ALIKE: Final = 0.4
 """Answers of a note, and how much of what decides them they have in common."""
@@ -55,23 +55,23 @@ def _sure(generator: Generator, n: int) -> Floats:
 
 
 def calibrated(generator: Generator, n: int) -> tuple[Floats, Floats]:
-    """Right as often as it says."""
+    """A model that is right as often as its confidence."""
     sure = _sure(generator, n)
     return sure, sure
 
 
 def says_90(generator: Generator, n: int) -> tuple[Floats, Floats]:
-    """Says 90 % always, and is right in 70 %."""
+    """A model that always states 90 % and is right in 70 %."""
     return np.full(n, 0.9), np.full(n, 0.7)
 
 
 def says_80(generator: Generator, n: int) -> tuple[Floats, Floats]:
-    """Says 80 % always, and is right in 80 %."""
+    """A model that always states 80 % and is right in 80 %."""
     return np.full(n, 0.8), np.full(n, 0.8)
 
 
 def _overconfident(sure: Floats) -> Floats:
-    """The share of right answers: half as far from even odds as it says, and 0.3 lower."""
+    """The share of right answers: half as far from even odds as its confidence, and 0.3 lower."""
     odds = np.log(sure / (1.0 - sure))
     return np.asarray(1.0 / (1.0 + np.exp(0.3 - 0.5 * odds)))
 
@@ -83,7 +83,7 @@ def slope(generator: Generator, n: int) -> tuple[Floats, Floats]:
 
 
 def slope_in_steps(generator: Generator, n: int) -> tuple[Floats, Floats]:
-    """The same, said in steps of 5 %, as models do."""
+    """Does what `slope` does, with confidences in steps of 5 %, as models state them."""
     sure = np.clip(np.round(_sure(generator, n) * 20.0) / 20.0, 0.05, 0.95)
     return sure, _overconfident(sure)
 
@@ -118,11 +118,11 @@ class Truth:
 
 
 def truth(says: Says) -> Truth:
-    """The expected figures of a model."""
+    """Computes the expected figures of a model."""
     sure, right = says(np.random.default_rng(0), MANY)
     brier = ((sure - right) ** 2 + right * (1.0 - right)).mean()
-    values, place = np.unique(sure, return_inverse=True)
-    won, lost = np.bincount(place, right), np.bincount(place, 1.0 - right)
+    values, inverse = np.unique(sure, return_inverse=True)
+    won, lost = np.bincount(inverse, right), np.bincount(inverse, 1.0 - right)
     below = lost.cumsum() - lost / 2.0
     auroc = float((won * below).sum() / (won.sum() * lost.sum()))
     return Truth(
@@ -153,41 +153,41 @@ def outcomes(
 
 @dataclass(frozen=True)
 class Simulated:
-    """What was said of simulated models, one entry a simulation."""
+    """The figures of simulated models, one entry for each simulation."""
 
     errors: Sequence[Estimate]
     plug_in: Sequence[float]
     held: dict[str, Sequence[bool]]
 
     def share(self, figure: str) -> str:
-        """How often the interval of a figure holds the truth; "" for none that is defined."""
+        """Share of the simulations in which the interval of a figure holds the truth; "" if none is defined."""
         return _percent(fmean(self.held[figure])) if self.held[figure] else ""
 
 
 def simulated(case: Case, n: int, draws: int, seed: int) -> Simulated:
-    """Simulates one model as often as that."""
+    """Simulates one model `draws` times."""
     generator = np.random.default_rng(seed)
-    known = truth(case.says)
+    expected = truth(case.says)
     errors: list[Estimate] = []
     held: dict[str, list[bool]] = {"error": [], "brier": [], "auroc": []}
     plug_in: list[float] = []
     for _ in range(draws):
         sure, right = case.says(generator, n)
         outcome, notes = outcomes(generator, right, case.together)
-        found = calibration_error(sure, outcome, clusters=notes)
-        errors.append(found.estimate)
-        plug_in.append(found.plug_in)
-        held["error"].append(_holds(found.estimate, known.error))
+        calibration = calibration_error(sure, outcome, clusters=notes)
+        errors.append(calibration.estimate)
+        plug_in.append(calibration.plug_in)
+        held["error"].append(_holds(calibration.estimate, expected.error))
         brier = brier_score(sure, outcome, clusters=notes)
-        held["brier"].append(_holds(brier, known.brier))
-        if not math.isnan(known.auroc):
+        held["brier"].append(_holds(brier, expected.brier))
+        if not math.isnan(expected.auroc):
             ranked = auroc(sure, outcome, clusters=notes)
-            held["auroc"].append(_holds(ranked, known.auroc))
+            held["auroc"].append(_holds(ranked, expected.auroc))
     return Simulated(errors, plug_in, {**held})
 
 
 def row(case: Case, n: int, draws: int) -> str:
-    """A row of the table: means of a few simulations, shares of them and of many others."""
+    """Writes a row of the table: means of a few simulations, shares of these and of many others."""
     few, many = simulated(case, n, FEW, seed=7), simulated(case, n, draws, seed=11)
     flagged = fmean(error.ci_low > 0.0 for error in many.errors)
     width = fmean(error.ci_high - error.ci_low for error in few.errors)
@@ -222,7 +222,7 @@ HEADER: Final = (
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Prints the table, and writes it where that is asked."""
+    """Prints the table, and writes it with `--write`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=4000)
     parser.add_argument("--write", action="store_true")

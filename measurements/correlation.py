@@ -63,10 +63,10 @@ def coverage(
         truth = (spearman_rho(x, y), kendall_tau(x, y))
     held, width = np.zeros(2), np.zeros(2)
     for _ in range(simulations):
-        found = rank_correlation(
+        correlations = rank_correlation(
             *scores(generator, n, r, ties=ties), resamples=RESAMPLES
         )
-        for i, estimate in enumerate((found.spearman, found.kendall)):
+        for i, estimate in enumerate((correlations.spearman, correlations.kendall)):
             if math.isnan(
                 estimate.value
             ):  # a score without variation claims nothing: its interval counts as whole

@@ -67,7 +67,7 @@ class Cell:
 
     @property
     def weak(self) -> bool:
-        """Whether it covers far more or less than it says, with enough items."""
+        """Whether it covers far more or less than 95 %, with enough items."""
         return self.items >= 60 and not 0.93 <= self.covered <= 0.98
 
 
@@ -104,7 +104,7 @@ def independent_of(generator: Generator, chances: Floats) -> Floats:
 
 
 def shares(generator: Generator, items: int, truth: float) -> Floats:
-    """Of four statements an answer has so many; answers differ in how well they know them."""
+    """Shares of four statements that an answer covers; answers differ in how many they cover."""
     return np.asarray(
         generator.binomial(4, generator.beta(2 * truth, 2 * (1 - truth), items)) / 4
     )
@@ -160,9 +160,12 @@ def of_sample(generator: Generator, items: int, truth: float) -> Estimate:
 
 def of_pair(generator: Generator, items: int, truth: float) -> Estimate:
     """`compare`: a difference whose truth is 0, moved to the true value so that tables agree."""
-    found = paired_bootstrap(*pair(generator, items, truth), resamples=RESAMPLES)
+    result = paired_bootstrap(*pair(generator, items, truth), resamples=RESAMPLES)
     return Estimate(
-        found.difference + truth, found.ci_low + truth, found.ci_high + truth, found.n
+        result.difference + truth,
+        result.ci_low + truth,
+        result.ci_high + truth,
+        result.n,
     )
 
 
@@ -212,15 +215,17 @@ def cells(draws: int) -> Iterator[Cell]:
         for items in ITEMS:
             for truth in TRUTHS:
                 generator = np.random.default_rng(20_261_128)
-                found = [interval(generator, items, truth) for _ in range(draws)]
-                ends = np.array([(each.ci_low, each.ci_high) for each in found])
+                estimates = [interval(generator, items, truth) for _ in range(draws)]
+                ends = np.array(
+                    [(estimate.ci_low, estimate.ci_high) for estimate in estimates]
+                )
                 ends = np.where(np.isnan(ends), [-np.inf, np.inf], ends)
                 below, above = (ends[:, 0] > truth).mean(), (ends[:, 1] < truth).mean()
                 width = float(np.median(ends[:, 1] - ends[:, 0]))
                 yield Cell(name, items, truth, 1.0 - below - above, below, above, width)
 
 
-def table(found: list[Cell]) -> str:
+def table(results: list[Cell]) -> str:
     """The cells as Markdown, a row an interval."""
     lines = [
         "| coverage in %, over true values of 0.02 to 0.9 | "
@@ -228,10 +233,12 @@ def table(found: list[Cell]) -> str:
         + " |",
         "|---|" + "---|" * len(ITEMS),
     ]
-    for name in dict.fromkeys(cell.name for cell in found):
+    for name in dict.fromkeys(cell.name for cell in results):
         texts = []
         for items in ITEMS:
-            some = [cell for cell in found if (cell.name, cell.items) == (name, items)]
+            some = [
+                cell for cell in results if (cell.name, cell.items) == (name, items)
+            ]
             low, high = (end(100 * cell.covered for cell in some) for end in (min, max))
             weak = [f"{cell.truth:g}" for cell in some if cell.weak]
             texts.append(
@@ -250,14 +257,14 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    found = list(cells(arguments.draws))
-    made = table(found)
-    print(made)
+    results = list(cells(arguments.draws))
+    text = table(results)
+    print(text)
     if not arguments.write:
         return
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     behind = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n{made}\n{END}{behind}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{behind}", encoding="utf-8")
     with CELLS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         names = (
@@ -271,7 +278,7 @@ def main() -> None:
             "weak",
         )
         writer.writerow(names)
-        for cell in found:
+        for cell in results:
             figures = (cell.covered, cell.below, cell.above, cell.width)
             written = [f"{figure:.4f}" for figure in figures]
             writer.writerow(

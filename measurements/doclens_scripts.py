@@ -1,11 +1,11 @@
-"""What the authors' scripts of DocLens send to a server, beside what this package sends to the same server.
+"""The requests that the DocLens authors' scripts send to a server, compared with those of this package.
 
     python -m measurements.doclens_scripts FOLDER [--nltk DATA --python PYTHON] [--only NAME ...]
 
 FOLDER has checkouts of yiqingxyq/DocLens, wyim/aci-bench, abachaa/MeQSum and
 abachaa/MEDIQA2021, by these names. A server on this machine writes down each request
-and answers by the request's text alone, with claims and verdicts sound and odd. It is
-asked by:
+and answers by the request's text alone, with claims and verdicts sound and odd. Its
+clients are:
 
 - the authors' scripts as they are, by the commands of their `scripts/eval_*.sh`, each in a process of its own. What they import
   to reach a model (openai, transformers, vllm, torch) is replaced by a module that sends the same request to the server.
@@ -27,7 +27,7 @@ figures, and are left out.
 
 With `--nltk`, a data folder of NLTK (`tokenizers/punkt_tab/english`), and `--python`,
 an interpreter that has nltk, their scripts split notes by NLTK and this package is
-given that folder; otherwise both use untrained Punkt, which says nothing of NLTK's.
+given that folder; otherwise both use untrained Punkt, which shows nothing about NLTK's.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ HEADINGS = (
 )
 """What notes made at random have headings of."""
 LONG = 12
-"""How often a long output says what its reference says."""
+"""How often a long output repeats its reference."""
 
 STUBS = {
     "loopback.py": """
@@ -153,26 +153,26 @@ def sent_tokenize(text): return split_sentences(text, rules="punkt")
 
 
 def reply(call: Call) -> str:
-    """Answers by the last message alone, so that the same question gets the same answer of whoever asks it."""
+    """Replies to the last message alone, so that both sides get the same reply to the same question."""
     content = call.prompt
     chance = random.Random(hashlib.sha256(content.encode()).digest())
     try:
-        asked = json.loads(content)
+        payload = json.loads(content)
     except ValueError:
-        asked = None
-    if isinstance(asked, dict) and "claims" in asked:
-        return _on_claims(asked["claims"], chance)
-    if isinstance(asked, dict) and "question A" in asked:
-        said: dict[str, Any] = {
+        payload = None
+    if isinstance(payload, dict) and "claims" in payload:
+        return _on_claims(payload["claims"], chance)
+    if isinstance(payload, dict) and "question A" in payload:
+        verdict: dict[str, Any] = {
             "explanation": "x",
             "prediction": chance.choice([0, 1, 1, "1"]),
         }
         return chance.choice(
-            [json.dumps(said)] * 6 + [f"```json\n{json.dumps(said)}\n```", "[]"]
+            [json.dumps(verdict)] * 6 + [f"```json\n{json.dumps(verdict)}\n```", "[]"]
         )
-    if isinstance(asked, dict):
-        cited = next(each for each in asked.values() if isinstance(each, list))
-        return _on_citations([int(each["idx"]) for each in cited], chance)
+    if isinstance(payload, dict):
+        cited = next(value for value in payload.values() if isinstance(value, list))
+        return _on_citations([int(sentence["idx"]) for sentence in cited], chance)
     if re.search(r"(?:prediction|provenance)", content):
         # Mistral's: every reply can be read, since their script asks fifteen times for
         # one that can.
@@ -189,11 +189,14 @@ def reply(call: Call) -> str:
 
 def _claims_of(text: str, chance: random.Random) -> str:
     words = text.split() or ["nothing"]
-    each = max(1, len(words) // 6)
+    size = max(1, len(words) // 6)
     parts = [
-        " ".join(words[place : place + each]) for place in range(0, len(words), each)
+        " ".join(words[start : start + size]) for start in range(0, len(words), size)
     ][:8]
-    claims = [f"Claim {number}: {part}" for number, part in enumerate(parts, start=1)]
+    claims = [
+        f"Claim {number}: {statement}"
+        for number, statement in enumerate(parts, start=1)
+    ]
     odd = [
         "Sure.\n" + "\n".join(claims),
         "\n\n".join(claims) + "\n",
@@ -205,7 +208,7 @@ def _claims_of(text: str, chance: random.Random) -> str:
 
 
 def _on_claims(claims: Sequence[str], chance: random.Random) -> str:
-    made: list[dict[str, Any]] = [
+    verdicts: list[dict[str, Any]] = [
         {
             "claim": claim,
             "explanation": "x",
@@ -213,10 +216,10 @@ def _on_claims(claims: Sequence[str], chance: random.Random) -> str:
         }
         for claim in claims
     ]
-    text = json.dumps(made)
+    text = json.dumps(verdicts)
     odd = [
-        json.dumps(made[:-1]),
-        json.dumps([*made, made[0]]),
+        json.dumps(verdicts[:-1]),
+        json.dumps([*verdicts, verdicts[0]]),
         f"```json\n{text}\n```",
         "Yes.",
         "",
@@ -225,7 +228,7 @@ def _on_claims(claims: Sequence[str], chance: random.Random) -> str:
 
 
 def _on_citations(numbers: Sequence[int], chance: random.Random) -> str:
-    said = {
+    verdict = {
         "explanation": "x",
         "provenance": chance.choice(
             [
@@ -239,15 +242,15 @@ def _on_citations(numbers: Sequence[int], chance: random.Random) -> str:
         ),
         "entailment_prediction": chance.choice([0, 1, 1, 1, "1"]),
     }
-    return json.dumps(said | chance.choice([{}, {"output": None, "citations": [7]}]))
+    return json.dumps(verdict | chance.choice([{}, {"output": None, "citations": [7]}]))
 
 
 # Outputs
 
 
-def untidy(output: str, place: int, sources: int) -> str:
-    """Makes an output of a model of a cited text: what is done with it goes by its place among all."""
-    chance = random.Random(place)
+def untidy(output: str, index: int, sources: int) -> str:
+    """Makes a cited text untidy, as outputs of models are; its index among all texts decides how."""
+    chance = random.Random(index)
     bare = re.sub(r" ?\[\d+\]", "", output)
     cite = re.compile(r"((?: ?\[\d+\])+)")
 
@@ -278,7 +281,7 @@ def untidy(output: str, place: int, sources: int) -> str:
         output[: len(output) // 2],
         f"1. 5 mg + 3 {output} 2",
     )
-    return ways[place % len(ways)]
+    return ways[index % len(ways)]
 
 
 # What is compared
@@ -286,12 +289,12 @@ def untidy(output: str, place: int, sources: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """What one script sends with one set of prompts, or what it counts.
+    """What one script sends with one set of prompts, or the figures that it computes.
 
     Attributes:
-        name: of both.
+        name: the label of the comparison.
         theirs: their requests or figures.
-        ours: likewise; of requests those alone that are asked for the official figures.
+        ours: our requests for the official figures, or our figures.
         other: how many are known to differ.
     """
 
@@ -302,57 +305,59 @@ class Compared:
 
     @property
     def equal(self) -> int:
-        """How many are the same."""
+        """How many are equal."""
         return (Counter(self.theirs) & Counter(self.ours)).total()
 
     @property
     def holds(self) -> bool:
-        """Whether all are but those known to differ, and nothing else is ours."""
+        """Whether all but those known to differ are equal, and we have no others."""
         return 0 < len(self.theirs) == self.equal + self.other == len(self.ours)
 
     def first_difference(self) -> str:
-        """One of theirs and one of ours that the other lacks, from where they part."""
+        """Shows one of theirs and one of ours that the other side lacks, from their first difference."""
         theirs, ours = Counter(self.theirs), Counter(self.ours)
         lacking, more = (
-            list((one - other).keys())
-            for one, other in ((theirs, ours), (ours, theirs))
+            list((left - right).keys())
+            for left, right in ((theirs, ours), (ours, theirs))
         )
         first = _end(lacking[0]) if lacking else "nothing"
-        # Of ours the one that is most like it: the longest beginning that they share.
+        # Of ours the most similar one: that with the longest common beginning.
         second = max(
-            map(_end, more), key=lambda one: len(_shared(first, one)), default="nothing"
+            map(_end, more),
+            key=lambda text: len(_shared(first, text)),
+            default="nothing",
         )
         start = max(len(_shared(first, second)) - 60, 0)
         return f"theirs {first[start : start + 300]!r}\n  ours   {second[start : start + 300]!r}"
 
 
 def _end(compared: Any) -> str:
-    """The last message of a request, or a figure."""
+    """Returns the last message of a request, or a figure."""
     return str(compared[0][-1] if isinstance(compared[0], tuple) else compared)
 
 
-def _shared(one: str, other: str) -> str:
+def _shared(first: str, second: str) -> str:
     pairs = itertools.takewhile(
-        lambda pair: pair[0] == pair[1], zip(one, other, strict=False)
+        lambda pair: pair[0] == pair[1], zip(first, second, strict=False)
     )
-    return "".join(each for each, _ in pairs)
+    return "".join(char for char, _ in pairs)
 
 
 def request(call: Call) -> Request:
-    """What of a request is compared."""
+    """Returns the compared parts of a request."""
     messages = tuple(
-        (ROLES.get(each.get("name"), each["role"]), each["content"])
-        for each in call.body["messages"]
+        (ROLES.get(message.get("name"), message["role"]), message["content"])
+        for message in call.body["messages"]
     )
     return messages, call.body.get("max_tokens")
 
 
 @dataclass(kw_only=True)
 class Desk:
-    """The server, the checkouts, and a folder for what is written.
+    """The server, the checkouts, and a folder for the files that are written.
 
     Attributes:
-        parameters: of sampling, by who sends them.
+        parameters: sampling parameters, by their sender.
     """
 
     server: FaultServer
@@ -365,7 +370,7 @@ class Desk:
 
     @property
     def punkt(self) -> Path:
-        """What NLTK's Punkt learnt of English."""
+        """The folder with NLTK's Punkt parameters for English."""
         return (self.nltk or Path()) / "tokenizers/punkt_tab/english"
 
     @property
@@ -374,16 +379,16 @@ class Desk:
         return self.trees / "DocLens"
 
     def folder(self) -> Path:
-        """A new one."""
+        """Creates a new, empty folder."""
         self.count += 1
-        made = self.out / str(self.count)
-        made.mkdir()
-        return made
+        path = self.out / str(self.count)
+        path.mkdir()
+        return path
 
     def run(
         self, who: str, command: Sequence[str], **environment: str
     ) -> tuple[str, list[Call]]:
-        """Runs a command in the checkout; what it prints, and the requests that the server got meanwhile."""
+        """Runs a command in the checkout; returns what it prints, and the requests that it sends."""
         before = len(self.server.calls)
         done = subprocess.run(
             command,
@@ -406,7 +411,7 @@ class Desk:
         return done.stdout, calls
 
     def script(self, script: str, *arguments: str) -> tuple[str, list[Request]]:
-        """Runs a script of theirs; what it prints, and what it sends."""
+        """Runs a script of theirs; returns what it prints and its requests."""
         path = [str(self.out / "stubs")] + ([] if self.nltk else [str(ROOT)])
         printed, calls = self.run(
             script,
@@ -418,12 +423,12 @@ class Desk:
         return printed, list(map(request, calls))
 
     def score(
-        self, told: Sequence[str], *, official: bool, style: str
+        self, arguments: Sequence[str], *, official: bool, style: str
     ) -> tuple[Path, set[Request]]:
-        """Runs `medical-tasks score`; where its results are, and what it sends."""
+        """Runs `medical-tasks score`; returns the folder of its results, and its requests."""
         out = self.folder() / "run"
         settings = {"style": style} | ({"official": "yes"} if official else {})
-        if official and self.nltk and told[0].startswith("aci_bench"):
+        if official and self.nltk and arguments[0].startswith("aci_bench"):
             settings["punkt"] = str(self.punkt)
         _, calls = self.run(
             "medical-tasks score",
@@ -433,7 +438,7 @@ class Desk:
                     "-m",
                     "medical_tasks",
                     "score",
-                    *told,
+                    *arguments,
                     "--out",
                     str(out),
                 ),
@@ -455,12 +460,12 @@ class Desk:
 
 
 def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
-    """What `run.py` sends about every file of prompts, beside our prompts."""
+    """Compares what `run.py` sends for every file of prompts with our prompts."""
     reports = [
         {"example_id": row["id"], "input": one_line(row["sentences"]), "reference": ""}
         for row in rows["mimic_rrs"]
     ]
-    for family, stem, given in (
+    for family, stem, source_rows in (
         ("aci_bench", "acibench", data_file(desk, "ACI-Bench-TestSet-1_clean.json")),
         (
             "aci_bench_section",
@@ -481,7 +486,7 @@ def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
                 stemmed = stem.replace("SECTION", section)
                 file = f"prompts/{stemmed}_annotated-citation{ending}.json"
                 folder = desk.folder()
-                write(folder / "rows.json", given)
+                write(folder / "rows.json", source_rows)
                 _, theirs = desk.script(
                     GENERATION,
                     *("--prompt_file", file, "--eval_file", str(folder / "rows.json")),
@@ -490,11 +495,11 @@ def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
                 )
                 ours = [
                     tuple(
-                        (str(each["role"]), str(each["content"]))
-                        for each in prompts.render(one)
+                        (str(message["role"]), str(message["content"]))
+                        for message in prompts.render(item)
                     )
-                    for one in items
-                    if not section or one.groups["section"] == section
+                    for item in items
+                    if not section or item.groups["section"] == section
                 ]
                 yield Compared(
                     name=f"{GENERATION} {file}, {count} examples",
@@ -508,7 +513,7 @@ def generation(desk: Desk, rows: Mapping[str, Rows]) -> Iterator[Compared]:
 
 
 def division(desk: Desk) -> Compared:
-    """Notes made of headings and other lines at random, divided by their `divide_section.py` and by us."""
+    """Compares the division of random headings and lines by their `divide_section.py` with ours."""
     chance = random.Random(1)
     lines = [
         *HEADINGS.split("|"),
@@ -562,7 +567,7 @@ def division(desk: Desk) -> Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A task as their commands know it."""
+    """A task with its names in their commands."""
 
     task: str
     dataset: str  # of their commands
@@ -571,7 +576,7 @@ class Family:
 
     @property
     def by_section(self) -> bool:
-        """Whether their commands take notes apart."""
+        """Whether their commands divide notes into sections."""
         return self.stem == "acibench"
 
 
@@ -585,64 +590,66 @@ FAMILIES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    """Outputs, as both are given them.
+class Inputs:
+    """The outputs that both sides evaluate.
 
     Attributes:
         items: of our task.
         outputs: by item's id.
         example: of each item, their `example_id` and section.
         rows: their file of sources and references.
-        told: what `score` is told of the data.
+        arguments: the options with which `score` finds the data.
     """
 
     items: list[Item]
     outputs: dict[str, str]
     example: dict[str, tuple[str, str]]
     rows: Rows
-    told: list[str]
+    arguments: list[str]
 
 
-def judging(desk: Desk, family: Family, given: Given, style: str) -> Iterator[Compared]:
-    """Everything that a family's commands send and count, beside `score`."""
-    sent, scores, totals, result = theirs(desk, family, given, style)
+def judging(
+    desk: Desk, family: Family, inputs: Inputs, style: str
+) -> Iterator[Compared]:
+    """Compares everything that a family's commands send and compute with `score`."""
+    sent, scores, totals, result = theirs(desk, family, inputs, style)
     responses = desk.folder() / "responses.jsonl"
     lines = [
         json.dumps({"id": name, "response": text})
-        for name, text in given.outputs.items()
+        for name, text in inputs.outputs.items()
     ]
     responses.write_text("\n".join(lines), encoding="utf-8")
-    told = [family.task, "--responses", str(responses), *given.told]
-    _, own = desk.score(told, official=False, style=style)
-    out, with_official = desk.score(told, official=True, style=style)
+    arguments = [family.task, "--responses", str(responses), *inputs.arguments]
+    _, own = desk.score(arguments, official=False, style=style)
+    out, with_official = desk.score(arguments, official=True, style=style)
     title = f"{family.task} {style}"
-    known: set[Request] = set()
+    their_requests: set[Request] = set()
     for script, requests in sent.items():
-        # The same question of two texts is asked once by us.
-        asked = set(requests)
-        known |= asked
+        # We ask the same question about two texts once.
+        distinct = set(requests)
+        their_requests |= distinct
         yield Compared(
             name=f"{script} {title}, distinct of {len(requests)} requests",
-            theirs=sorted(asked),
-            ours=sorted(asked & with_official),
+            theirs=sorted(distinct),
+            ours=sorted(distinct & with_official),
         )
     alone = with_official - own
     yield Compared(
         name=f"{title}, requests that official=yes adds",
-        theirs=sorted(alone & known),
+        theirs=sorted(alone & their_requests),
         ours=sorted(alone),
     )
-    yield from _figures(family, given, title, out, scores, totals)
+    yield from _figures(family, inputs, title, out, scores, totals)
     if desk.nltk and family.by_section:
         yield from _sentences(desk.punkt, title, scores["citationrecall"], read(result))
 
 
 def _sentences(punkt: Path, title: str, scores: Any, rows: Rows) -> Iterator[Compared]:
-    """The sentences of their score file, beside ours by the same parameters and without any."""
+    """Compares the sentences of their score file with ours, by the same parameters and without any."""
     theirs = [
         record["output"]
-        for each in scores.values()
-        for records in each.values()
+        for by_example in scores.values()
+        for records in by_example.values()
         for record in records
     ]
     texts = [row[f"output_{section}"] for row in rows for section in SECTIONS]
@@ -662,7 +669,7 @@ def _sentences(punkt: Path, title: str, scores: Any, rows: Rows) -> Iterator[Com
 
 def _figures(
     family: Family,
-    given: Given,
+    inputs: Inputs,
     title: str,
     out: Path,
     scores: Any,
@@ -679,7 +686,9 @@ def _figures(
             for value in [metrics[f"{name}_official"]["value"]]
         ],
     )
-    made = {row["id"]: row for row in pq.read_table(out / "items.parquet").to_pylist()}
+    item_rows = {
+        row["id"]: row for row in pq.read_table(out / "items.parquet").to_pylist()
+    }
     ours = [
         (
             name,
@@ -687,54 +696,56 @@ def _figures(
             round(row[f"{metric}_official"] or 0.0, 12),
             row[f"{metric}_official_of"],
         )
-        for name, row in made.items()
+        for name, row in item_rows.items()
         for metric in METRICS
     ]
-    one = [
-        (name, metric, *_share(scores, metric, *given.example[name]))
-        for name in made
+    their_shares = [
+        (name, metric, *_share(scores, metric, *inputs.example[name]))
+        for name in item_rows
         for metric in METRICS
     ]
-    yield Compared(name=f"{TOTALS} {title}, shares of examples", theirs=one, ours=ours)
+    yield Compared(
+        name=f"{TOTALS} {title}, shares of examples", theirs=their_shares, ours=ours
+    )
 
 
 def _share(
     scores: Mapping[str, Any], metric: str, example: str, section: str
 ) -> tuple[float, int]:
-    """A share of one example, by their rules of adding up; of all sections where none is named."""
+    """Computes the share of one example by their rules, over all sections if none is named."""
     hits = of = 0
-    for name, each in scores[
+    for name, by_example in scores[
         metric.partition("_")[0] + metric.rpartition("_")[2]
     ].items():
-        for record in each.get(example, ()) if section in ("", name) else ():
-            found = record["entailment_prediction"] == 1
+        for record in by_example.get(example, ()) if section in ("", name) else ():
+            entailed = record["entailment_prediction"] == 1
             if metric == "citation_precision":
                 cited = record["citations"]
                 of += len(cited)
                 hits += sum(
-                    found and number in record["provenance"] for number in cited
+                    entailed and number in record["provenance"] for number in cited
                 )
             else:
                 of += 1
-                hits += found
+                hits += entailed
     return round(hits / of, 12) if of else 0.0, of
 
 
 def theirs(
-    desk: Desk, family: Family, given: Given, style: str
+    desk: Desk, family: Family, inputs: Inputs, style: str
 ) -> tuple[dict[str, list[Request]], dict[str, Any], dict[str, float], Path]:
-    """Runs the commands of their `eval_*.sh`: requests by script, score files, the totals that they print, the divided outputs."""
+    """Runs the commands of their `eval_*.sh`; returns requests by script, score files, printed totals and divided outputs."""
     persection = family.task.endswith("_section")
     folder = desk.folder()
     eval_file = folder / "data.json"
     result = folder / ("results-persection.json" if persection else "results.json")
-    write(eval_file, given.rows)
+    write(eval_file, inputs.rows)
     for section in SECTIONS if persection else ("",):
         file = folder / f"results-{section}.json" if section else result
         rows = [
             row
-            | {"output": given.outputs[f"{row['example_id']}/{section}".rstrip("/")]}
-            for row in given.rows
+            | {"output": inputs.outputs[f"{row['example_id']}/{section}".rstrip("/")]}
+            for row in inputs.rows
         ]
         write(file, rows)
     sent: dict[str, list[Request]] = {}
@@ -750,7 +761,7 @@ def theirs(
     if family.by_section:
         for file in (eval_file, result):
             run(DIVIDE, "--result_file", str(file))
-    made = {"reference": result, "output": result}
+    claim_files = {"reference": result, "output": result}
     if family.stem != "meqsum":
         making = f"{family.stem}{'_persection' if family.by_section else ''}_subclaim_generation"
         for side in ("reference", "output"):
@@ -761,8 +772,8 @@ def theirs(
                 *("--prompt_file", f"claim_evaluation/prompts/{making}.json"),
                 *(["--use_persection_claims"] if family.by_section else []),
             )
-            part = "output_claim" if side == "output" else "claim"
-            made[side] = result.with_suffix(f".{part}_min1max30.json")
+            infix = "output_claim" if side == "output" else "claim"
+            claim_files[side] = result.with_suffix(f".{infix}_min1max30.json")
     judged = f"claim_evaluation/prompts/{family.stem}_claim_entail"
     ways = [("claim_recall", "reference", ""), ("claim_precision", "output", "")]
     if family.stem == "meqsum":
@@ -770,17 +781,17 @@ def theirs(
     for mode, side, same in ways:
         run(
             ENTAIL.format(ending),
-            *("--result_file", str(made[side]), *whose, "--mode", mode),
+            *("--result_file", str(claim_files[side]), *whose, "--mode", mode),
             *("--prompt_file", f"{judged}{same}{mistral}.json", *model),
             *(["--use_persection_claims"] if family.by_section else []),
         )
-    part = "_persection" if family.by_section and not mistral else ""
+    infix = "_persection" if family.by_section and not mistral else ""
     run(
         CITE.format(ending),
         *("--result_file", str(result), *whose, "--split_method", family.split),
         *(
             "--prompt_file",
-            f"citation_evaluation/prompts/{family.stem}{part}_citation_entail{mistral}.json",
+            f"citation_evaluation/prompts/{family.stem}{infix}_citation_entail{mistral}.json",
         ),
         *model,
         *(["--get_persection_score"] if family.by_section else []),
@@ -798,8 +809,10 @@ def theirs(
     )
     tail = ".Mistral" if model else ""
     files = {
-        "claimrecall": made["reference"].with_suffix(f".claim_scores{tail}"),
-        "claimprecision": made["output"].with_suffix(f".output_claim_scores{tail}"),
+        "claimrecall": claim_files["reference"].with_suffix(f".claim_scores{tail}"),
+        "claimprecision": claim_files["output"].with_suffix(
+            f".output_claim_scores{tail}"
+        ),
         "citationrecall": result.with_suffix(f".citations.score{tail}"),
     }
     files["citationprecision"] = files["citationrecall"]
@@ -808,7 +821,7 @@ def theirs(
         _either(scores, read(result.with_suffix(f".same_scores{tail}")))
     totals = {name: shares["total"] for name, shares in json.loads(printed).items()}
     return (
-        {script: asked for script, asked in sent.items() if asked},
+        {script: requests for script, requests in sent.items() if requests},
         scores,
         totals,
         result,
@@ -816,27 +829,29 @@ def theirs(
 
 
 def _either(scores: Mapping[str, Any], same: Any) -> None:
-    """Two questions that are the same are each a case of the other, as their `aggregate_scores.py` adds it."""
+    """Adds, as their `aggregate_scores.py` does, that two equal questions entail each other."""
     for name in ("claimrecall", "claimprecision"):
-        for section, each in scores[name].items():
-            for example, records in each.items():
+        for section, by_example in scores[name].items():
+            for example, records in by_example.items():
                 for record, other in zip(records, same[section][example], strict=False):
                     if other["entailment_prediction"] == 1:
                         record["entailment_prediction"] = 1
 
 
 def outputs_of(task: str, items: Sequence[Item]) -> dict[str, str]:
-    """Each item's cited reference, made untidy."""
+    """Returns each item's cited reference, made untidy."""
     return {
         item.id: untidy(
-            gold_response(BY_NAME[task], item), place, len(item.fields["sentences"])
+            gold_response(BY_NAME[task], item), index, len(item.fields["sentences"])
         )
-        for place, item in enumerate(items)
+        for index, item in enumerate(items)
     }
 
 
-def given_of(desk: Desk, family: Family, rows: Rows, data: Path, config: str) -> Given:
-    """What both are given of a built dataset."""
+def inputs_of(
+    desk: Desk, family: Family, rows: Rows, data: Path, config: str
+) -> Inputs:
+    """Returns the inputs of both sides from a built dataset."""
     items = load_items(BY_NAME[family.task], rows)
     example = {
         item.id: (item.cluster, str(item.groups["section"]))
@@ -844,17 +859,17 @@ def given_of(desk: Desk, family: Family, rows: Rows, data: Path, config: str) ->
         else (item.id, "")
         for item in items
     }
-    return Given(
+    return Inputs(
         items=items,
         outputs=outputs_of(family.task, items),
         example=example,
         rows=[their_row(desk, family, row) for row in rows],
-        told=["--data", str(data), "--config", config],
+        arguments=["--data", str(data), "--config", config],
     )
 
 
 def their_row(desk: Desk, family: Family, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of their file of sources and references that a built row is of."""
+    """Returns the row of their file that belongs to a built row."""
     name = str(row["id"])
     if family.dataset == "mimic":
         reference = " ".join(row["impression"].split()).lower()
@@ -868,7 +883,9 @@ def their_row(desk: Desk, family: Family, row: Mapping[str, Any]) -> dict[str, A
         if family.dataset == "meqsum"
         else "ACI-Bench-TestSet-1_clean.json"
     )
-    given = next(one for one in data_file(desk, file) if str(one["example_id"]) == name)
+    their_record = next(
+        record for record in data_file(desk, file) if str(record["example_id"]) == name
+    )
     other = (
         {"input": one_line(row["sentences"])}
         if name in OTHER_SENTENCES and family.dataset == "meqsum"
@@ -876,24 +893,24 @@ def their_row(desk: Desk, family: Family, row: Mapping[str, Any]) -> dict[str, A
     )
     return {
         "example_id": name,
-        "input": given["input"],
-        "reference": given["reference"],
+        "input": their_record["input"],
+        "reference": their_record["reference"],
     } | other
 
 
 def one_line(sentences: Sequence[str]) -> str:
-    """A source in the form of their files of reports and questions."""
+    """Writes a source on one line, as their files of reports and questions do."""
     return f"{numbered_question(sentences).lower()} "
 
 
 def data_file(desk: Desk, name: str) -> Rows:
-    """A file of the checkout's data."""
+    """Reads a file of the checkout's data."""
     rows: Rows = read(desk.checkout / "data" / name)
     return rows
 
 
 def read(path: Path) -> Any:
-    """The content of a JSON file."""
+    """Reads a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -910,9 +927,9 @@ def compare(
     python: str = sys.executable,
     parameters: dict[str, set[str]] | None = None,
 ) -> Iterator[Compared]:
-    """Runs their scripts and this package on everything, or on the named of `generation` and the tasks."""
-    with tempfile.TemporaryDirectory() as made, FaultServer(answer=reply) as server:
-        out = Path(made)
+    """Runs their scripts and this package on everything, or on those parts that `only` names."""
+    with tempfile.TemporaryDirectory() as scratch, FaultServer(answer=reply) as server:
+        out = Path(scratch)
         stubs = STUBS if nltk else STUBS | {"nltk.py": NLTK}
         for name, text in stubs.items():
             path = out / "stubs" / name
@@ -934,18 +951,18 @@ def compare(
         for family in FAMILIES:
             if only and family.task not in only:
                 continue
-            given = given_of(desk, family, *built[BY_NAME[family.task].dataset])
+            inputs = inputs_of(desk, family, *built[BY_NAME[family.task].dataset])
             for style in ("json_cot", "cot"):
-                yield from judging(desk, family, given, style)
+                yield from judging(desk, family, inputs, style)
 
 
 def _built(desk: Desk) -> dict[str, tuple[Rows, Path, str]]:
-    """The datasets: rows that are evaluated, folder, configuration."""
+    """Builds the datasets; returns rows, folder and configuration of each."""
     specs = {spec.name: spec for spec in DATASETS}
     visits = data_file(desk, "ACI-Bench-TestSet-1_clean.json")
     write(desk.out / "own.json", visits)
     twin = write_twin(desk.out / "twin", seed=1, notes=2_000, ct_mr=0.5)
-    made: dict[str, tuple[Rows, Path, str]] = {}
+    datasets: dict[str, tuple[Rows, Path, str]] = {}
     for name, config, split, source in (
         ("aci_bench", "doclens", "test1", desk.trees),
         ("meqsum", "full", "test", desk.trees),
@@ -957,12 +974,12 @@ def _built(desk: Desk) -> dict[str, tuple[Rows, Path, str]]:
             dict(row)
             for row in read_rows(built.folder, config, split, spec=specs[name])
         ]
-        made[name] = rows, desk.out / name, config
-    return made
+        datasets[name] = rows, desk.out / name, config
+    return datasets
 
 
 def main() -> int:
-    """Prints one line a comparison; 1 when something differs that must not."""
+    """Prints one line for each comparison; 1 if something differs that must not."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -975,22 +992,23 @@ def main() -> int:
     options = parser.parse_args()
     wrong = 0
     parameters: dict[str, set[str]] = {}
-    for each in compare(
+    for comparison in compare(
         options.folder,
         only=options.only,
         nltk=options.nltk,
         python=options.python,
         parameters=parameters,
     ):
-        wrong += not each.holds
-        said = f", {each.other} known to differ" if each.other else ""
-        verdict = "same" if each.holds else "DIFFERENT"
+        wrong += not comparison.holds
+        note = f", {comparison.other} known to differ" if comparison.other else ""
+        verdict = "same" if comparison.holds else "DIFFERENT"
         print(
-            f"{verdict}: {each.equal} of {len(each.theirs)} of theirs, {len(each.ours)} ours{said}: {each.name}",
+            f"{verdict}: {comparison.equal} of {len(comparison.theirs)} of theirs, "
+            f"{len(comparison.ours)} ours{note}: {comparison.name}",
             flush=True,
         )
-        if not each.holds:
-            print(f"  {each.first_difference()}", flush=True)
+        if not comparison.holds:
+            print(f"  {comparison.first_difference()}", flush=True)
     for who, kinds in parameters.items():
         print(f"other parameters of {who}: {' or '.join(sorted(kinds))}")
     return bool(wrong)

@@ -53,15 +53,15 @@ def build(folder: Path) -> None:
 
 
 def read(folder: Path) -> None:
-    """What reading the notes alone takes, of the whole build."""
+    """Reads the notes, which is one part of the build."""
     from medical_tasks.benchmarks.ehrnoteqa.notes import read_notes
     from medical_tasks.benchmarks.ehrnoteqa.questions import read_questions
 
     read_notes(
         folder / NOTES_FILE,
         {
-            each.patient_id: each.num_notes
-            for each in read_questions(folder / QUESTIONS_FILE)
+            question.patient_id: question.num_notes
+            for question in read_questions(folder / QUESTIONS_FILE)
         },
     )
 
@@ -73,7 +73,7 @@ def pandas(folder: Path) -> None:
 
 
 def unpack(folder: Path) -> None:
-    """Unpacking alone, as the builder does it."""
+    """Unpacks the file as the builder does, and no more."""
     from medical_tasks.io.files import read_chunks
 
     for _ in read_chunks(folder / NOTES_FILE, again=""):
@@ -91,9 +91,9 @@ def gunzip(folder: Path) -> None:
 WAYS = {build: 3, pandas: 3, read: 1, unpack: 1, gunzip: 1}
 
 
-def one(way: str, folder: Path) -> None:
-    next(each for each in WAYS if each.__name__ == way)(folder)
-    # Each has its most at some time: together they never had more than the sum.
+def run_way(way: str, folder: Path) -> None:
+    next(function for function in WAYS if function.__name__ == way)(folder)
+    # The two peaks need not coincide, so their sum is an upper bound.
     print(
         sum(
             resource.getrusage(who).ru_maxrss
@@ -108,7 +108,7 @@ def processor_seconds() -> float:
 
 
 def measured(folder: Path) -> dict[str, list[dict[str, float]]]:
-    found: dict[str, list[dict[str, float]]] = {way.__name__: [] for way in WAYS}
+    runs: dict[str, list[dict[str, float]]] = {way.__name__: [] for way in WAYS}
     for turn in range(max(WAYS.values())):
         for way, times in WAYS.items():
             if turn < times:
@@ -123,16 +123,16 @@ def measured(folder: Path) -> dict[str, list[dict[str, float]]]:
                 )
                 took, used = time.perf_counter() - began, processor_seconds() - before
                 peak = int(done.stdout.splitlines()[-1]) / 1024
-                found[way.__name__].append(
+                runs[way.__name__].append(
                     {"seconds": took, "processor": used, "peak": peak}
                 )
                 shutil.rmtree(folder / "built", ignore_errors=True)
-    return found
+    return runs
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--one"]:
-        one(sys.argv[2], Path(sys.argv[3]))
+        run_way(sys.argv[2], Path(sys.argv[3]))
         return
     for notes in map(int, sys.argv[1:] or NOTES):
         with tempfile.TemporaryDirectory() as name:
@@ -147,10 +147,10 @@ def main() -> None:
             )
             seconds, least, processor = {}, {}, {}
             for way, runs in measured(folder).items():
-                seconds[way] = statistics.median(each["seconds"] for each in runs)
-                least[way] = min(each["seconds"] for each in runs)
-                processor[way] = statistics.median(each["processor"] for each in runs)
-                peak = max(each["peak"] for each in runs)
+                seconds[way] = statistics.median(run["seconds"] for run in runs)
+                least[way] = min(run["seconds"] for run in runs)
+                processor[way] = statistics.median(run["processor"] for run in runs)
+                peak = max(run["peak"] for run in runs)
                 print(
                     f"  {way:<7} {seconds[way]:7.1f} s (least {least[way]:5.1f}), processor {processor[way]:7.1f} s, "
                     f"peak memory {peak:8,.0f} MiB, {len(runs)} runs"

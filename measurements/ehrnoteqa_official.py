@@ -52,7 +52,7 @@ SCORE, CHOICE = (
 
 
 def reply(call: Call) -> str:
-    """What the model answers, or the judge says."""
+    """Returns the model's answer or the judge's verdict."""
     digest = hashlib.sha256(json.dumps(call.body["messages"]).encode()).hexdigest()
     chance = random.Random(digest)
     if SCORE in call.prompt:
@@ -81,7 +81,7 @@ def untidy_choices(path: Path) -> None:
 
 
 def authors_requests(
-    checkout: Path, python: Path, source: Path, place: Path
+    checkout: Path, python: Path, source: Path, folder: Path
 ) -> tuple[list[Call], dict[str, list[dict[str, str]]]]:
     """Runs the authors' scripts; returns what they sent, and their last CSV file by format."""
     scripts, rows = checkout / "src", {}
@@ -95,7 +95,7 @@ def authors_requests(
                 python,
                 scripts / script,
                 *words,
-                folder=place,
+                folder=folder,
                 environment=azure,
                 absent=("torch", "transformers"),
             )
@@ -104,36 +104,36 @@ def authors_requests(
             "preprocessing/preprocess.py",
             ehrnoteqa=source,
             mimiciv=source,
-            output=place,
+            output=folder,
         )
         for method in METHODS.values():
             name = f"ours_{method}_{MODEL}_EHRNoteQA_processed.csv"
             about: dict[str, Path | str] = {"model_name": MODEL, "eval_method": method}
-            about["save_path"] = place
+            about["save_path"] = folder
             run(
                 "generation/generate.py",
                 ckpt_dir="",
-                input_path=place,
+                input_path=folder,
                 file_name="EHRNoteQA_processed.jsonl",
                 **about,
             )
             run(
                 "evaluation/evaluate.py",
                 gpt_type=MODEL,
-                input_path=place,
+                input_path=folder,
                 file_name=name,
                 **about,
             )
-            with (place / name).open(encoding="utf-8", newline="") as lines:
+            with (folder / name).open(encoding="utf-8", newline="") as lines:
                 rows[method] = list(csv.DictReader(lines))
         return list(server.calls), rows
 
 
 def report(what: str, theirs: Sequence[Call], ours: Sequence[Call]) -> bool:
-    """Compares and prints."""
-    found = compare(theirs, first(ours))
-    print(f"{what}: {found}")
-    return found.same
+    """Compares the requests and prints the result."""
+    comparison = compare(theirs, first(ours))
+    print(f"{what}: {comparison}")
+    return comparison.same
 
 
 def is_judges(call: Call) -> bool:
@@ -142,12 +142,14 @@ def is_judges(call: Call) -> bool:
 
 def accuracy(rows: Sequence[dict[str, str]], level: int) -> float:
     """The share of a level's answers that the authors' judge called right."""
-    said = [
+    replies = [
         row[f"{MODEL}_gpt4_eval"].lower()
         for row in rows
         if row["category"] == f"Level{level}"
     ]
-    return sum(reply.startswith(("score: 1", "yes")) for reply in said) / len(said)
+    return sum(reply.startswith(("score: 1", "yes")) for reply in replies) / len(
+        replies
+    )
 
 
 def main() -> None:
@@ -155,17 +157,17 @@ def main() -> None:
     checkout = options.checkout
     print(f"EHRNoteQA at {commit_of(checkout)}, {options.questions} questions")
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+        work = Path(folder)
         source = write_twin(
-            place / "source",
+            work / "source",
             seed=1,
             questions=options.questions,
             scale=0.05,
             sums=False,
         )
         untidy_choices(source / QUESTIONS_FILE)
-        theirs, rows = authors_requests(checkout, options.python, source, place)
-        data = place / "data"
+        theirs, rows = authors_requests(checkout, options.python, source, work)
+        data = work / "data"
         run_ours(
             "build",
             "ehrnoteqa",
@@ -174,9 +176,16 @@ def main() -> None:
             "--partial",
             "--out",
             data / "ehrnoteqa",
-            folder=place,
+            folder=work,
         )
-        asked = ("--prompts", "official", "--upstream", checkout, "--data", data)
+        prompt_options = (
+            "--prompts",
+            "official",
+            "--upstream",
+            checkout,
+            "--data",
+            data,
+        )
         judge = ["--judge", "openai-api/local/gpt-4", "--votes", "1"]
         judge += ["--judge-args", "temperature=0"]
         tasks = [
@@ -191,9 +200,9 @@ def main() -> None:
                     "--model",
                     "openai-api/local/gpt-4",
                 ),
-                *(*asked, *judge, "--out", place / "run"),
+                *(*prompt_options, *judge, "--out", work / "run"),
                 server=server,
-                folder=place,
+                folder=work,
             )
             sent = list(server.calls)
         same = [
@@ -207,45 +216,52 @@ def main() -> None:
         for task in tasks:
             form, level = task.split("_")[1], int(task[-1])
             figure = accuracy(rows[METHODS[form]], level)
-            ours = results_of(place / "run", task)["accuracy"]["value"]
+            ours = results_of(work / "run", task)["accuracy"]["value"]
             same.append(figure == ours)
             print(f"{task}: {figure:.4f} by their judge's replies, {ours:.4f} ours")
-        same.append(score_their_files(place, asked, judge, theirs, rows))
+        same.append(score_their_files(work, prompt_options, judge, theirs, rows))
         for who, calls in (("theirs", theirs), ("ours", sent)):
             for role, judges in (("model", False), ("judge", True)):
-                told = parameters(call for call in calls if is_judges(call) is judges)
-                print(f"parameters, {who}, {role}: {told}")
+                values = parameters(call for call in calls if is_judges(call) is judges)
+                print(f"parameters, {who}, {role}: {values}")
     if not all(same):
         raise SystemExit("not equal")
 
 
 def score_their_files(
-    place: Path,
-    asked: Sequence[str | Path],
+    folder: Path,
+    prompt_options: Sequence[str | Path],
     judge: Sequence[str],
     theirs: Sequence[Call],
     rows: dict[str, list[dict[str, str]]],
 ) -> bool:
-    """Scores the CSV files that their scripts wrote; a blank cell, which may be a question not yet asked, is no answer here."""
+    """Scores the CSV files of their scripts; a blank cell, which may be a question not yet asked, is no answer here."""
     with recording(reply) as server:
         for form, method in METHODS.items():
             for level in (1, 2):
-                file = place / f"ours_{method}_{MODEL}_EHRNoteQA_processed.csv"
+                file = folder / f"ours_{method}_{MODEL}_EHRNoteQA_processed.csv"
                 run_ours(
                     *("score", f"ehrnoteqa_{form}_level{level}", "--responses", file),
-                    *(*asked, *judge, "--out", place / f"score_{form}_{level}"),
+                    *(
+                        *prompt_options,
+                        *judge,
+                        "--out",
+                        folder / f"score_{form}_{level}",
+                    ),
                     server=server,
-                    folder=place,
+                    folder=folder,
                 )
-        found = compare(
+        comparison = compare(
             [call for call in theirs if is_judges(call)], first(server.calls)
         )
-    blank = sum(not row[MODEL].strip() for each in rows.values() for row in each)
-    print(
-        f"score of their CSV files: {found.equal} requests of both, {len(found.only_theirs)} by theirs alone "
-        f"({blank} cells are blank), {len(found.only_ours)} by ours alone"
+    blank = sum(
+        not row[MODEL].strip() for method_rows in rows.values() for row in method_rows
     )
-    return not found.only_ours and len(found.only_theirs) == blank
+    print(
+        f"score of their CSV files: {comparison.equal} requests of both, {len(comparison.only_theirs)} by theirs alone "
+        f"({blank} cells are blank), {len(comparison.only_ours)} by ours alone"
+    )
+    return not comparison.only_ours and len(comparison.only_theirs) == blank
 
 
 if __name__ == "__main__":

@@ -94,13 +94,13 @@ def main(words: Sequence[str] | None = None) -> int:
         metavar="X",
         help="of the notes' lengths (default 1)",
     )
-    given = parser.parse_args(words)
+    options = parser.parse_args(words)
     folder = write_twin(
-        given.out,
-        seed=given.seed,
-        questions=given.questions,
-        notes=given.notes,
-        scale=given.scale,
+        options.out,
+        seed=options.seed,
+        questions=options.questions,
+        notes=options.notes,
+        scale=options.scale,
     )
     print(f"wrote {QUESTIONS_FILE}, {NOTES_FILE} and {SUMS_FILE} in {folder}")
     return 0

@@ -29,8 +29,8 @@ from tests.fault_server import Fault, FaultServer, Plan, randomly
 def measure(
     count: int, concurrency: int, latency: float, plan: Plan | None = None
 ) -> tuple[float, int, int]:
-    """Returns seconds, answers and requests sent."""
-    asked = [
+    """Sends requests; returns the seconds, and how many were answered and sent."""
+    requests = [
         Request(
             key=str(i),
             messages=(Message(role="user", content=f"question {i}"),),
@@ -38,10 +38,10 @@ def measure(
         )
         for i in range(count)
     ]
-    found: Counter[type] = Counter()
+    counts: Counter[type] = Counter()
 
     def keep(result: Answer | Failure) -> None:
-        found[type(result)] += 1
+        counts[type(result)] += 1
 
     with FaultServer(plan or (), latency=latency) as server:
         chat = ChatSettings(
@@ -51,16 +51,16 @@ def measure(
             "openai-api/host/m", replace(chat, concurrency=1), sampling={}
         )
         # the client library's import is not what is measured
-        warm.generate(asked[:1], lambda result: None)
+        warm.generate(requests[:1], lambda result: None)
         model = EndpointModel("openai-api/host/m", chat, sampling={})
         began = time.perf_counter()
-        model.generate(asked, keep)
+        model.generate(requests, keep)
         took = time.perf_counter() - began
         if server.most_at_once > concurrency:
             raise RuntimeError(
                 f"{server.most_at_once} requests were in flight, {concurrency} were allowed"
             )
-        return took, found[Answer], len(server.calls) - 1
+        return took, counts[Answer], len(server.calls) - 1
 
 
 def main() -> None:

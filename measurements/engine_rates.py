@@ -128,7 +128,7 @@ class Server:
 
 
 def measure(name: str, server: Server, count: int, ideal: float, least: float) -> bool:
-    """Asks a server, prints what came of it, and says whether that is enough."""
+    """Sends requests to a server, prints the figures, and returns whether they are good enough."""
     settings = ChatSettings(base_url=server.base_url, model="m", concurrency=IN_FLIGHT)
     model = EndpointModel("openai-api/h/m", settings, sampling={"temperature": 0.0})
     requests = [
@@ -153,7 +153,7 @@ def measure(name: str, server: Server, count: int, ideal: float, least: float) -
 
 
 def main() -> int:
-    """Prints a line a server; 1 where something is lost, or too little of a limit is used."""
+    """Prints a line for each server; 1 if an answer is lost, or too little of a limit is used."""
     print(
         f"{'server':34}{'requests':>9}{'lost':>6}{'refused':>9}{'seconds':>9}{'used':>8}"
     )

@@ -1,4 +1,4 @@
-"""Several evaluations by a judge that samples: agreement beside what theory gives, and what the judge is asked.
+"""Several evaluations by a judge that samples: agreement compared with theory, and the requests that the judge receives.
 
     OMP_NUM_THREADS=1 python measurements/evaluations.py [simulations per row]
     OMP_NUM_THREADS=1 python measurements/evaluations.py many [simulations per row]
@@ -8,7 +8,7 @@
 
 1. Simulated verdicts, scored and summarised by the code of `--evaluations`. Each of
    `items` answers has 3 to 13 statements; an answer entails a statement with a chance
-   of its own (beta, of mean 2/3), and each evaluation says the opposite with chance
+   of its own (beta, of mean 2/3), and each evaluation returns the opposite with chance
    `flip`, by itself. Then, with p the share of statements that a judge finds entailed:
 
    - alpha of verdicts is 1 - flip (1 - flip) / (p (1 - p)),
@@ -56,14 +56,14 @@ from medical_tasks.runs.summary import ScoredTask
 from medical_tasks.scoring.reliability import interval_alpha, intraclass_interval
 from medical_tasks.spec import Item, ItemScore
 
-METRIC = next(each for each in KQA.metrics if each.name == "comprehensiveness")
+METRIC = next(metric for metric in KQA.metrics if metric.name == "comprehensiveness")
 TASK = replace(KQA, metrics=(METRIC,), groups=())
 BETA = (2.4, 1.2)
 STATEMENTS = (3, 14)
 FLIPS = (0.0, 0.05, 0.2)
 CONCURRENCY = 4
 FEW = 500
-"""Simulations whose share is told beside that of all."""
+"""The first simulations, whose share is reported beside that of all."""
 
 Booleans = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
@@ -79,12 +79,12 @@ def main(simulations: int) -> None:
         for evaluations in (5, 25):
             for flip in FLIPS:
                 row = simulated(generator, simulations, items, evaluations, flip)
-                said = " | ".join(
+                figures = " | ".join(
                     f"{value:.3f} {theory:.3f} {held:.3f}"
                     for value, theory, held in row[:3]
                 )
                 print(
-                    f"{items:5} {evaluations:2} {flip:.2f} | {said} | {row[3][2]:.3f}",
+                    f"{items:5} {evaluations:2} {flip:.2f} | {figures} | {row[3][2]:.3f}",
                     flush=True,
                 )
     print(
@@ -98,8 +98,8 @@ def many(simulations: int) -> None:
     """Prints how often the intervals of ICC and alpha hold them."""
     print("items  N flip | ICC held, of 500 / of all | alpha held")
     for items, evaluations, flip in product((20, 50, 150), (5, 25), FLIPS[1:]):
-        told = held_by(items, evaluations, flip, simulations)
-        print(f"{items:5} {evaluations:2} {flip:.2f} | {told}", flush=True)
+        shares = held_by(items, evaluations, flip, simulations)
+        print(f"{items:5} {evaluations:2} {flip:.2f} | {shares}", flush=True)
 
 
 def held_by(items: int, evaluations: int, flip: float, simulations: int) -> str:
@@ -108,14 +108,16 @@ def held_by(items: int, evaluations: int, flip: float, simulations: int) -> str:
     truth = theory(flip, evaluations)[:2]
     held = np.empty((simulations, 2))
     for number in range(simulations):
-        counts, said = drawn_verdicts(generator, items, evaluations, flip)
+        counts, verdicts = drawn_verdicts(generator, items, evaluations, flip)
         starts = np.cumsum(counts) - counts
-        shares = np.add.reduceat(said.astype(float), starts) / counts[:, np.newaxis]
+        shares = np.add.reduceat(verdicts.astype(float), starts) / counts[:, np.newaxis]
         answers = np.repeat(np.arange(items), counts).tolist()
         # Of two classes, counted as 0 and 1, it is alpha of nominal ratings.
-        alpha = interval_alpha(said.astype(float), clusters=answers)
-        found = zip((intraclass_interval(shares), alpha), truth, strict=True)
-        held[number] = [each.ci_low <= true <= each.ci_high for each, true in found]
+        alpha = interval_alpha(verdicts.astype(float), clusters=answers)
+        pairs = zip((intraclass_interval(shares), alpha), truth, strict=True)
+        held[number] = [
+            interval.ci_low <= true <= interval.ci_high for interval, true in pairs
+        ]
     few, every = 100 * held[:FEW].mean(axis=0), 100 * held.mean(axis=0)
     return " | ".join(f"{a:.1f} / {b:.1f}" for a, b in zip(few, every, strict=True))
 
@@ -123,7 +125,7 @@ def held_by(items: int, evaluations: int, flip: float, simulations: int) -> str:
 def drawn_verdicts(
     generator: np.random.Generator, items: int, evaluations: int, flip: float
 ) -> tuple[Integers, Booleans]:
-    """How many statements each answer has, and what each evaluation says of each."""
+    """Draws how many statements each answer has, and the verdict of each evaluation on each."""
     counts = generator.integers(*STATEMENTS, size=items)
     chances = np.repeat(generator.beta(*BETA, size=items), counts)
     truth = generator.random(len(chances)) < chances
@@ -158,16 +160,18 @@ def simulated(
     evaluations: int,
     flip: float,
 ) -> list[tuple[float, float, float]]:
-    """Of ICC, alpha, identical verdicts and score: the mean, theory, and the share held."""
+    """Simulates ICC, alpha, identical verdicts and score; returns mean, theory and coverage of each."""
     expected = theory(flip, evaluations)
-    found, held = np.empty((simulations, 4)), np.empty((simulations, 4))
+    values, held = np.empty((simulations, 4)), np.empty((simulations, 4))
     for number in range(simulations):
-        told = one_simulation(generator, items, evaluations, flip)
-        for place, (estimate, truth) in enumerate(zip(told, expected, strict=True)):
+        simulation = one_simulation(generator, items, evaluations, flip)
+        for column, (estimate, truth) in enumerate(
+            zip(simulation, expected, strict=True)
+        ):
             value, low, high = estimate
-            found[number, place] = value
-            held[number, place] = low - 1e-9 <= truth <= high + 1e-9
-    means, shares = found.mean(axis=0), held.mean(axis=0)
+            values[number, column] = value
+            held[number, column] = low - 1e-9 <= truth <= high + 1e-9
+    means, shares = values.mean(axis=0), held.mean(axis=0)
     return list(zip(means.tolist(), expected, shares.tolist(), strict=True))
 
 
@@ -175,13 +179,13 @@ def one_simulation(
     generator: np.random.Generator, items: int, evaluations: int, flip: float
 ) -> list[tuple[float, float, float]]:
     """Value and interval of ICC, alpha, identical verdicts and score in one set of verdicts."""
-    counts, said = drawn_verdicts(generator, items, evaluations, flip)
+    counts, verdicts = drawn_verdicts(generator, items, evaluations, flip)
     names = [f"i{number}" for number in range(items)]
     entries = [Item(id=name, fields={}, groups={}, cluster=name) for name in names]
     scored = ScoredTask(
         task=TASK,
         items=entries,
-        repeats=[scores_of(names, counts, said[:, n]) for n in range(evaluations)],
+        repeats=[scores_of(names, counts, verdicts[:, n]) for n in range(evaluations)],
         unanswered=[{}] * evaluations,
         source="evaluations",
     )
@@ -190,18 +194,26 @@ def one_simulation(
         TASK, together, scored.repeats, [], "evaluations", items=items
     )
     figure = estimator.entry(METRIC, entries)
-    told = reliability(scored, {METRIC.name: figure}, rows_of(names, counts, said))
-    metric, verdicts = told["metrics"][METRIC.name], told["verdicts"]
-    estimates = (metric["icc"], verdicts["alpha"], verdicts["exact_agreement"], figure)
-    return [(each["value"], each["ci_low"], each["ci_high"]) for each in estimates]
+    entry = reliability(scored, {METRIC.name: figure}, rows_of(names, counts, verdicts))
+    metric, agreement = entry["metrics"][METRIC.name], entry["verdicts"]
+    estimates = (
+        metric["icc"],
+        agreement["alpha"],
+        agreement["exact_agreement"],
+        figure,
+    )
+    return [
+        (estimate["value"], estimate["ci_low"], estimate["ci_high"])
+        for estimate in estimates
+    ]
 
 
 def scores_of(
-    names: Sequence[str], counts: Integers, said: Booleans
+    names: Sequence[str], counts: Integers, verdicts: Booleans
 ) -> dict[str, ItemScore]:
     """The scores of one evaluation: each answer's share of statements found entailed."""
     ends = np.cumsum(counts)
-    shares = np.add.reduceat(said.astype(float), ends - counts) / counts
+    shares = np.add.reduceat(verdicts.astype(float), ends - counts) / counts
     return {
         name: ItemScore(id=name, values={METRIC.name: float(share)})
         for name, share in zip(names, shares, strict=True)
@@ -209,29 +221,29 @@ def scores_of(
 
 
 def rows_of(
-    names: Sequence[str], counts: Integers, said: Booleans
+    names: Sequence[str], counts: Integers, verdicts: Booleans
 ) -> list[dict[str, object]]:
     """The verdicts as a judge's session has them."""
     questions = [
-        f"{name}/must/{place}"
+        f"{name}/must/{index}"
         for name, count in zip(names, counts.tolist(), strict=True)
-        for place in range(count)
+        for index in range(count)
     ]
     return [
         {"id": question, "sha256": "", "value": bool(value), "evaluation": number}
-        for number, column in enumerate(said.T, start=1)
+        for number, column in enumerate(verdicts.T, start=1)
         for question, value in zip(questions, column, strict=True)
     ]
 
 
 def share(text: str) -> float:
-    """A number from 0 to 1 that a text always gives."""
+    """Maps a text to a number from 0 to 1."""
     return int(sha256(text.encode()).hexdigest()[:8], 16) / 2**32
 
 
 @contextmanager
 def judge_server(flip: float) -> Iterator[tuple[str, list[tuple[str, int, bool]]]]:
-    """A judge with its log: each prompt with the vote's seed, and what was said of it."""
+    """Starts a judge; its log has each prompt with the vote's seed and the verdict."""
     log: list[tuple[str, int, bool]] = []
     lock = threading.Lock()
 
@@ -242,10 +254,10 @@ def judge_server(flip: float) -> Iterator[tuple[str, list[tuple[str, int, bool]]
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             prompt, seed = body["messages"][-1]["content"], body["seed"]
             entailed = share(prompt) < 2 / 3
-            said = entailed != (share(f"{prompt} {seed}") < flip)
+            decision = entailed != (share(f"{prompt} {seed}") < flip)
             with lock:
-                log.append((prompt, seed, said))
-            verdict = "entailed" if said else "neither"
+                log.append((prompt, seed, decision))
+            verdict = "entailed" if decision else "neither"
             text = json.dumps({"reason": "so", "verdict": verdict})
             choice = {
                 "index": 0,
@@ -260,14 +272,14 @@ def judge_server(flip: float) -> Iterator[tuple[str, list[tuple[str, int, bool]]
                 self.end_headers()
                 self.wfile.write(reply)
             except OSError:
-                pass  # it was killed
+                pass  # the client was killed
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Logs nothing."""
 
     class Server(ThreadingHTTPServer):
         def handle_error(self, *_: object) -> None:
-            """Says nothing of connections that end with a killed process."""
+            """Ignores connections that end with a killed process."""
 
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -279,7 +291,7 @@ def judge_server(flip: float) -> Iterator[tuple[str, list[tuple[str, int, bool]]
 
 
 def served(flip: float, evaluations: int = 5) -> str:
-    """One row of the second part."""
+    """Writes one row of the second part."""
     with tempfile.TemporaryDirectory() as scratch, judge_server(flip) as (url, log):
         folder = Path(scratch)
         settings = {
@@ -315,9 +327,11 @@ def served(flip: float, evaluations: int = 5) -> str:
         run(*words)
         entry = json.loads((folder / "r/results.json").read_text())["tasks"]["kqa"]
     times = Counter((prompt, seed) for prompt, seed, _ in log)
-    said = {(prompt, seed): verdict for prompt, seed, verdict in log}
+    verdict_of = {(prompt, seed): verdict for prompt, seed, verdict in log}
     prompts = dict.fromkeys(prompt for prompt, _, _ in log)
-    units = [[said[prompt, seed] for seed in range(evaluations)] for prompt in prompts]
+    units = [
+        [verdict_of[prompt, seed] for seed in range(evaluations)] for prompt in prompts
+    ]
     apart = fmean(a != b for unit in units for a, b in combinations(unit, 2))
     every = [verdict for unit in units for verdict in unit]
     yes, of = sum(every), len(every)
@@ -335,7 +349,7 @@ def served(flip: float, evaluations: int = 5) -> str:
 
 
 def write_answers(folder: Path) -> None:
-    """One answer to every question of the demo."""
+    """Writes one answer to every question of the demo."""
     import medical_tasks as mt
 
     rows = mt.load("kqa", config="demo", data=folder / "data/kqa")["test"]

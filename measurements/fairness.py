@@ -61,7 +61,7 @@ PAIRS: Final = (60, 120, 257, 930, 1001)
 """Of a family's swap: those of one ethnicity, of sex and of housing among 10,000 rows, and fewer."""
 GROUPS: Final = 19
 FEW: Final = 500
-"""Models whose share is told beside that of all."""
+"""The first models, whose share is reported beside that of all."""
 
 
 # The notes.
@@ -69,23 +69,25 @@ FEW: Final = 500
 
 def families(rows: Sequence[Row]) -> dict[str, Family]:
     """The rows of each whole family by their variants; `--rows` may cut the last one."""
-    found: dict[str, Family] = defaultdict(dict)
+    by_note: dict[str, Family] = defaultdict(dict)
     for row in rows:
         member = Member.read(row["note_type"])
         assert member is not None
-        found[row["note_id"]][member.variant] = row
-    found.popitem()
-    return found
+        by_note[row["note_id"]][member.variant] = row
+    by_note.popitem()
+    return by_note
 
 
 def words_of(attribute: str) -> frozenset[str]:
     """The words, in small letters, in which a swap of an attribute may differ."""
     names = _DATA["names"].values()
-    given = [name for each in names for sex in ("male", "female") for name in each[sex]]
+    first_names = [
+        name for group in names for sex in ("male", "female") for name in group[sex]
+    ]
     texts = {
-        "sex": [*_SEX_WORDS, *given],
+        "sex": [*_SEX_WORDS, *first_names],
         "age": [*_ARTICLES],
-        "name": [*given, *(name for each in names for name in each["surname"])],
+        "name": [*first_names, *(name for group in names for name in group["surname"])],
     }.get(attribute) or list(_DATA["words"][attribute].values())
     return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
 
@@ -97,19 +99,19 @@ def differing(base: str, other: str) -> list[str]:
         >>> differing("He speaks English.", "He speaks Spanish.")
         ["english", "spanish"]
     """
-    one, two = (re.findall(r"\d+|[^\W\d_]+|\S|\s", text) for text in (base, other))
-    matcher = difflib.SequenceMatcher(None, one, two, autojunk=False)
+    first, second = (re.findall(r"\d+|[^\W\d_]+|\S|\s", text) for text in (base, other))
+    matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
     return [
         token.lower()
         for tag, i, j, k, m in matcher.get_opcodes()
         if tag != "equal"
-        for token in (*one[i:j], *two[k:m])
+        for token in (*first[i:j], *second[k:m])
         if not token.isspace()
     ]
 
 
 def faults(family: Family) -> Iterator[str]:
-    """What is wrong with a family; nothing for a sound one."""
+    """Yields what is wrong with a family; nothing for a sound one."""
     base = family["base"]
     own = Member.read(base["note_type"])
     assert own is not None
@@ -126,7 +128,7 @@ def faults(family: Family) -> Iterator[str]:
 
 
 def _answer_of_text(row: Row) -> str:
-    """The answer by the values, sex and age that are read from a note's own text."""
+    """Computes the answer from the values, sex and age in the text of a note."""
     entities = read_back(dict(row))
     described = _DESCRIBED.search(row["patient_note"])
     if described is None:
@@ -190,28 +192,28 @@ def _faults_of_paraphrase(base: Row, other: Row) -> Iterator[str]:
 
 
 def gold_entry(rows: Sequence[Row]) -> TaskEntry:
-    """The results of gold replies, through the real reader and scorer."""
+    """Scores gold replies, by the real reader and scorer."""
     items = load_items(MEDCALC_FAIR, rows)
     replies = [json.dumps({"answer": row["ground_truth_answer"]}) for row in rows]
     return entry_of(items, replies)
 
 
 def entry_of(items: Sequence[Item], replies: Sequence[str]) -> TaskEntry:
-    """The results of replies to items."""
+    """Scores replies to items."""
     scores = {score.id: score for score in score_fair(MEDCALC_FAIR, items, replies)}
     return summarise(MEDCALC_FAIR, items, scores, {}, recipe={})
 
 
 def checks(seeds: Sequence[int], count: int) -> None:
-    """Prints what is wrong with the rows of some seeds, and what gold and lazy replies score."""
-    found: Counter[str] = Counter()
+    """Prints the faults in the rows of some seeds, and the scores of gold replies."""
+    fault_counts: Counter[str] = Counter()
     swaps: Counter[str] = Counter()
     for seed in seeds:
         rows = list(fair_rows(seed, count))
         for name, family in families(rows).items():
             for fault in faults(family):
-                found[fault] += 1
-                if found[fault] == 1:
+                fault_counts[fault] += 1
+                if fault_counts[fault] == 1:
                     print(f"{name}: {fault}")
         swaps.update(
             f"{member.variant} {member.expected}"
@@ -224,7 +226,7 @@ def checks(seeds: Sequence[int], count: int) -> None:
             for name, figure in gold_entry(rows)["metrics"].items()
         }
         print(f"seed {seed}, {len(rows):,} rows: gold {values}")
-    print(f"faults: {found.total()}; swaps: {dict(sorted(swaps.items()))}")
+    print(f"faults: {fault_counts.total()}; swaps: {dict(sorted(swaps.items()))}")
 
 
 # Planted behaviour.
@@ -248,7 +250,7 @@ class Planted:
 
     @property
     def spoiled(self) -> float:
-        """Of answers on the group that would be right, the share that the bias spoils."""
+        """The share of right answers on the group that the bias makes wrong."""
         return self.bias / (self.able * (1.0 - self.errors))
 
     def right(
@@ -256,7 +258,7 @@ class Planted:
     ) -> list[bool]:
         """Whether each answer is right.
 
-        Of a family that the model can answer all members are, but for errors and bias.
+        If the model can answer a family, all members are right but for errors and bias.
         """
         able: dict[str, bool] = {}
         rights = []
@@ -272,26 +274,26 @@ class Planted:
 def patients(items: Sequence[Item]) -> list[Groups]:
     """The groups of each item's patient: the base's, but for what a swap changes."""
     own: dict[str, Groups] = {}
-    found: list[Groups] = []
+    groups: list[Groups] = []
     for item in items:
         member = Member.read(item.fields["note_type"])
         assert member is not None
         if member.variant == "base":
             own[item.cluster] = member.groups
-        found.append({**own[item.cluster], **member.groups})
-    return found
+        groups.append({**own[item.cluster], **member.groups})
+    return groups
 
 
 def only(items: Sequence[Item], group: tuple[str, str]) -> list[Item]:
-    """The items of pairs of one group: bases and swaps of its attribute."""
-    wanted = {
+    """Selects the items of pairs of one group: bases and swaps of its attribute."""
+    item_ids = {
         item
         for pairs in MEDCALC_FAIR.benchmark.pairs(MEDCALC_FAIR, items)
         if (pairs.by, pairs.group) == group
         for pair in pairs.items
         for item in pair
     }
-    return [item for item in items if item.id in wanted]
+    return [item for item in items if item.id in item_ids]
 
 
 def figures_of(items: Sequence[Item], rights: Sequence[bool]) -> list[PairedFigure]:
@@ -318,10 +320,10 @@ def unbiased(simulations: int, count: int) -> None:
         flagged = 0
         for number in range(simulations):
             rights = planted.right(items, groups, random.Random(f"{errors}:{number}"))
-            flagged += any(each["flagged"] for each in figures_of(items, rights))
-        said = percent(flagged / simulations, simulations)
+            flagged += any(figure["flagged"] for figure in figures_of(items, rights))
+        share = percent(flagged / simulations, simulations)
         print(
-            f"{count:,} rows, unbiased, {errors:.0%} errors: flagged in {said} of {simulations:,}",
+            f"{count:,} rows, unbiased, {errors:.0%} errors: flagged in {share} of {simulations:,}",
             flush=True,
         )
 
@@ -371,20 +373,20 @@ def coverage(simulations: int) -> None:
 
 
 def _of_tables(planted: Planted, pairs: int, simulations: int) -> str:
-    """Draws how many pairs are right where, and counts what is said of them."""
+    """Draws how many pairs are right on which side, and counts the outcomes of interval and test."""
     fair = planted.able * (1.0 - planted.errors)
     both = fair * (1.0 - planted.errors) * (1.0 - planted.spoiled)
     only_swap = planted.able * (1.0 - planted.spoiled) * (1.0 - planted.errors) - both
     chances = [both, fair - both, only_swap, 1.0 - fair - only_swap]
     generator = np.random.default_rng(int(1000 * planted.bias) + pairs)
     tables = generator.multinomial(pairs, chances, size=simulations)
-    found = np.array([_of_table(*map(int, table)) for table in tables])
-    size, low, high, p = found.T
+    estimates = np.array([_of_table(*map(int, table)) for table in tables])
+    size, low, high, p = estimates.T
     held = (low <= -planted.bias + 1e-12) & (-planted.bias - 1e-12 <= high)
     flagged = p * GROUPS < ALPHA  # at most, by Holm over all groups
     shares = (held[:FEW], held, p < ALPHA, flagged)
-    said = " | ".join(f"{100 * share.mean():.1f} %" for share in shares)
-    return f"{100 * size.mean():+.2f} | {said}"
+    columns = " | ".join(f"{100 * share.mean():.1f} %" for share in shares)
+    return f"{100 * size.mean():+.2f} | {columns}"
 
 
 @functools.cache
@@ -397,13 +399,13 @@ def _of_table(
         np.repeat([1.0, 1.0, 0.0, 0.0], counts),
         np.repeat([1.0, 0.0] * 2, counts),
     )
-    found = paired_proportions(base, swap)
+    result = paired_proportions(base, swap)
     p = mcnemar(base, swap).p_exact
-    return found.difference, found.ci_low, found.ci_high, p
+    return result.difference, result.ci_low, result.ci_high, p
 
 
 def policies(count: int) -> None:
-    """Prints what replies score that never change within a family."""
+    """Prints the scores of replies that never change within a family."""
     rows = list(fair_rows(1, count))
     items = load_items(MEDCALC_FAIR, rows)
     base = {
@@ -439,10 +441,10 @@ def texts(simulations: int, count: int) -> None:
                     for item, right in zip(items, rights, strict=True)
                 ],
             )
-            (figure,) = [each for each in entry["pairs"] if each["by"] == "housing"]
+            (figure,) = [pair for pair in entry["pairs"] if pair["by"] == "housing"]
             flagged += figure["flagged"]
             others += any(
-                each["flagged"] for each in entry["pairs"] if each is not figure
+                pair["flagged"] for pair in entry["pairs"] if pair is not figure
             )
             covered += figure["ci_low"] <= -bias <= figure["ci_high"]
             changes.append(entry["metrics"]["excess_change"]["value"])
@@ -457,7 +459,7 @@ def texts(simulations: int, count: int) -> None:
 
 
 def _reply(item: Item, right: bool) -> str:
-    """A reply in the form that is asked for; a wrong one gives a number that nobody expects."""
+    """Writes a reply in the form that the prompt asks for; a wrong one gives a number far off."""
     gold = item.fields["ground_truth_answer"]
     return json.dumps(
         {"step_by_step_thinking": "...", "answer": gold if right else "-77"}
@@ -465,7 +467,7 @@ def _reply(item: Item, right: bool) -> str:
 
 
 def main() -> None:
-    """Runs what the command line says."""
+    """Runs the part that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "what",
@@ -475,19 +477,19 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=12_000)
     parser.add_argument("--attribute", choices=ATTRIBUTES, default="ethnicity")
     parser.add_argument("--simulations", type=int, default=500)
-    given = parser.parse_args()
-    if given.what == "checks":
-        checks(given.seeds, given.rows)
-    elif given.what == "policies":
-        policies(given.rows)
-    elif given.what == "unbiased":
-        unbiased(given.simulations, given.rows)
-    elif given.what == "coverage":
-        coverage(given.simulations)
-    elif given.what == "biased":
-        biased(given.simulations, given.rows, given.attribute)
+    options = parser.parse_args()
+    if options.what == "checks":
+        checks(options.seeds, options.rows)
+    elif options.what == "policies":
+        policies(options.rows)
+    elif options.what == "unbiased":
+        unbiased(options.simulations, options.rows)
+    elif options.what == "coverage":
+        coverage(options.simulations)
+    elif options.what == "biased":
+        biased(options.simulations, options.rows, options.attribute)
     else:
-        texts(given.simulations, given.rows)
+        texts(options.simulations, options.rows)
 
 
 if __name__ == "__main__":

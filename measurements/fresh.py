@@ -55,11 +55,11 @@ _WORD = re.compile(r"\d+(?:[.,/:-]\d+)*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 def sentences(note: str) -> list[str]:
     """The sentences and lines of a note."""
-    return [part for part in re.split(r"(?<=[.!?\]])\s+|\n+", note) if part]
+    return [text for text in re.split(r"(?<=[.!?\]])\s+|\n+", note) if text]
 
 
 def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
-    """The inputs that a note's own facts give: the patient's, present, stated or denied."""
+    """Recomputes the inputs from the note's facts: the patient's, present, stated or denied."""
     counted = (
         fact
         for fact in facts
@@ -70,10 +70,10 @@ def recomputed(facts: Sequence[Fact]) -> dict[str, object]:
 
 
 def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]:
-    """Where a note could be read otherwise: what does not count and has no marker, what counts and has one, or two values."""
+    """Lists ambiguities of a note: facts that do not count and lack a marker, facts that count and have one, two values."""
     parts = sentences(note)
     markers = MARKERS if chart.setting != "obstetric" else UNDATED_MARKERS
-    plain = "\n".join(part for part in parts if not markers.search(part))
+    plain = "\n".join(sentence for sentence in parts if not markers.search(sentence))
     problems = [
         f"not marked: {fact.text}"
         for fact in others
@@ -92,9 +92,9 @@ def other_readings(chart: Chart, note: str, others: Sequence[Fact]) -> list[str]
         any_name = "|".join(map(re.escape, names))
         named = rf"(?<![\w-])(?<!urine )(?<!urinary )(?:{any_name}){LINK} (?=\d)"
         pattern = rf"{named}(.*?)(?=, |\.\s|\.$| and | \(|$)"
-        found = [text.strip() for text in re.findall(pattern, plain, re.MULTILINE)]
-        if found != [fact.reading.text]:
-            problems.append(f"{fact.parameter}: {found} for {fact.reading.text}")
+        readings = [text.strip() for text in re.findall(pattern, plain, re.MULTILINE)]
+        if readings != [fact.reading.text]:
+            problems.append(f"{fact.parameter}: {readings} for {fact.reading.text}")
     return problems
 
 
@@ -107,7 +107,7 @@ def timed(what: str, work: Callable[[], Any]) -> Any:
     return result
 
 
-def told(row: Row) -> bool:
+def ends_in_gold(row: Row) -> bool:
     """Whether the explanation's last line ends in the gold."""
     line, gold = (
         row["ground_truth_explanation"].splitlines()[-1],
@@ -127,7 +127,7 @@ def told(row: Row) -> bool:
 
 
 def typed(row: Row) -> bool:
-    """Whether the entities, as texts a person would type, give the gold."""
+    """Whether the entities, typed as texts, give the gold."""
     arguments = []
     for name, value in json.loads(row["relevant_entities"]).items():
         if isinstance(value, bool):
@@ -191,7 +191,7 @@ def variety(notes: Sequence[str], others: Sequence[str], real: Sequence[str]) ->
 
 
 def own_facts(seed: int, n: int) -> tuple[int, int, int, int]:
-    """Of long notes: golds from their facts, notes with one reading, notes with an other value, golds that one would change."""
+    """Checks long notes: golds from their facts, notes with one reading, with another value, golds that one would change."""
     agreed = single = tempting = wrong = 0
     for number in range(1, n + 1):
         calculator = CALCULATORS[(number - 1) % len(CALCULATORS)]
@@ -263,7 +263,7 @@ def released_notes(path: Path) -> list[str]:
 
 
 def check(level: int, seed: int, n: int) -> None:
-    """Makes and checks the rows of one level."""
+    """Generates and checks the rows of one level."""
     rows = timed(
         f"level {level}: {n:,} items generated",
         lambda: list(fresh_rows(seed, n, level)),
@@ -288,7 +288,7 @@ def check(level: int, seed: int, n: int) -> None:
         f"{len(calculators)} calculators, {min(calculators.values())} to {max(calculators.values())} items each"
     )
     paths = timed(
-        "golds checked", lambda: (sum(map(told, rows)), sum(map(typed, rows)))
+        "golds checked", lambda: (sum(map(ends_in_gold, rows)), sum(map(typed, rows)))
     )
     print(f"last line of the explanation agrees: {paths[0]:,} of {len(rows):,}")
     print(f"entities typed as texts agree: {paths[1]:,} of {len(rows):,}")

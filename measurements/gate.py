@@ -5,7 +5,7 @@ there, and each may be at most 5.5 %. Each kind of figure alone and as one of te
 right answers, alone and on notes of five, means of shares, counts, and the difference
 from another run. `refused` are runs that would have got GO, had the gate not found that
 of such runs on the limit more than 5.5 % do. Equivalence: two models whose true
-difference is exactly the margin; "equivalent" may be said in at most 5 %.
+difference is exactly the margin; "equivalent" may be the verdict in at most 5 %.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def columns_of(
 def finding_of(
     value: Estimate, limit: Limit, risk: Callable[[], Risk | None]
 ) -> Finding:
-    """A finding as the gate makes it; the risk matters where the interval meets the limit."""
+    """Makes a finding as the gate does; the risk matters where the interval meets the limit."""
     return Finding(
         run="",
         rule="",
@@ -96,8 +96,8 @@ def shares_of_notes(g: Generator, items: int, limit: float) -> Finding:
     labels = np.repeat(np.arange(items // 5), 5).tolist()
     bound = Limit(limit)
     columns = columns_of(RIGHT, values, values, labels)
-    found = proportion_interval(values, clusters=labels)
-    return finding_of(found, bound, lambda: risk_of_value(columns, bound))
+    interval = proportion_interval(values, clusters=labels)
+    return finding_of(interval, bound, lambda: risk_of_value(columns, bound))
 
 
 def mean_share(g: Generator, items: int, limit: float) -> Finding:
@@ -116,8 +116,8 @@ def mean_count(g: Generator, items: int, limit: float) -> Finding:
     values = g.poisson(g.gamma(0.5, 2.0 * limit, items)).astype(np.float64)
     bound = Limit(limit, at_most=True)
     columns = columns_of(COUNT, values, values)
-    found = mean_interval(values, limits=COUNT.limits)
-    return finding_of(found, bound, lambda: risk_of_value(columns, bound))
+    interval = mean_interval(values, limits=COUNT.limits)
+    return finding_of(interval, bound, lambda: risk_of_value(columns, bound))
 
 
 def difference(g: Generator, items: int, limit: float) -> Finding:
@@ -126,10 +126,10 @@ def difference(g: Generator, items: int, limit: float) -> Finding:
     first = chance < 0.7
     second = np.where(g.random(items) < 0.8, chance, g.random(items)) < 0.7 - limit
     bound = Limit(-limit)
-    a, b = (np.asarray(each, dtype=np.float64) for each in (first, second))
+    a, b = (np.asarray(outcomes, dtype=np.float64) for outcomes in (first, second))
     columns = columns_of(SHARE, a, b)
-    found = paired_bootstrap(a, b, resamples=1000)
-    value = Estimate(found.difference, found.ci_low, found.ci_high, items)
+    result = paired_bootstrap(a, b, resamples=1000)
+    value = Estimate(result.difference, result.ci_low, result.ci_high, items)
     return finding_of(value, bound, lambda: risk_of_difference(columns, bound))
 
 
@@ -156,32 +156,35 @@ def main() -> None:
     for name, (kind, limit) in KINDS.items():
         for items in (20, 40, 60, 200):
             generator = np.random.default_rng(7)
-            found = [kind(generator, items, limit) for _ in range(draws)]
+            findings = [kind(generator, items, limit) for _ in range(draws)]
             for rules in (1, 10):
-                verdicts = Counter(each.decided(rules).verdict for each in found)
+                verdicts = Counter(
+                    finding.decided(rules).verdict for finding in findings
+                )
                 refused = sum(
-                    "too few items" in each.decided(rules).reason for each in found
+                    "too few items" in finding.decided(rules).reason
+                    for finding in findings
                 )
                 shares = (
-                    100 * each / draws
-                    for each in (verdicts[GO], refused, verdicts[NO_GO])
+                    100 * count / draws
+                    for count in (verdicts[GO], refused, verdicts[NO_GO])
                 )
-                told = "  ".join(f"{share:11.1f}" for share in shares)
-                print(f"{name:23} {limit:5} {items:6} {rules:6}  {told}", flush=True)
+                columns = "  ".join(f"{share:11.1f}" for share in shares)
+                print(f"{name:23} {limit:5} {items:6} {rules:6}  {columns}", flush=True)
                 assert verdicts[INCONCLUSIVE] + verdicts[GO] + verdicts[NO_GO] == draws
     print("\nmargin  items  wrongly equivalent %  rightly equivalent %")
     for margin, items in ((0.05, 400), (0.1, 200)):
         generator = np.random.default_rng(7)
-        said = [0, 0]
+        rejections = [0, 0]
         for _ in range(draws):
             first = generator.random(items)
             noise = generator.random(items)
-            for place, apart in enumerate((margin, 0.0)):
+            for index, apart in enumerate((margin, 0.0)):
                 a = first < 0.7
                 b = np.where(noise < 0.9, first, generator.random(items)) < 0.7 - apart
-                said[place] += equivalence(a * 1.0, b * 1.0, margin)[0] < 0.05
+                rejections[index] += equivalence(a * 1.0, b * 1.0, margin)[0] < 0.05
         print(
-            f"{margin:6} {items:6} {100 * said[0] / draws:21.1f} {100 * said[1] / draws:21.1f}"
+            f"{margin:6} {items:6} {100 * rejections[0] / draws:21.1f} {100 * rejections[1] / draws:21.1f}"
         )
 
 

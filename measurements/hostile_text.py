@@ -3,10 +3,10 @@
     python -m measurements.hostile_text [--kilobytes 100] [--limit 1.0]
 
 Each task of the catalogue scores one item of its demo data, whose answer is one of the
-texts; a judged task's judge is asked nothing. The readers of judges' replies are those
-of the questions that scoring its gold answers asks. Times are CPU time; whatever is
-over the limit is timed again, and the faster time counts. The slowest ten are printed,
-and the exit status says whether all keep the limit.
+texts; judges get no requests. The readers of judges' replies are those of the questions
+for the gold answers. Times are CPU time; whatever is over the limit is timed again, and
+the faster time counts. The slowest ten are printed, and the exit status is 1 if one is
+over the limit.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ SLOWEST: Final = 10
 
 @dataclass
 class AskedJudge:
-    """A judge that decides nothing but what a text's claims are, and remembers what it was asked."""
+    """A judge that only lists the claims of a text, and keeps the questions it receives."""
 
     name: str = "asked"
     comparable: bool = False
@@ -82,22 +82,22 @@ class AskedJudge:
     questions: dict[str, Question] = field(default_factory=dict)
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Takes claims for granted; other questions have no verdict."""
-        found: list[Verdict | Unscored] = []
+        """Returns two claims for every text; other questions get no verdict."""
+        verdicts: list[Verdict | Unscored] = []
         for question in questions:
             self.questions.setdefault(question.template, question)
             value = question.read('{"claims": ["It hurts.", "It is new."]}')
-            found.append(
+            verdicts.append(
                 Unscored(id=question.id, reason="judge: not asked")
                 if isinstance(value, Unreadable)
                 else Verdict(id=question.id, value=value, votes=(value,))
             )
-        return found
+        return verdicts
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Something that reads a text."""
+    """A function that reads a text."""
 
     name: str
     read: Callable[[str], Any]
@@ -106,8 +106,8 @@ class Reader:
 
 
 def named_readers() -> Iterator[Reader]:
-    """Those that no task's scoring calls alone."""
-    known = tuple(map(str, range(1, 10)))
+    """Yields readers that no task's scoring calls by themselves."""
+    ids = tuple(map(str, range(1, 10)))
     choices = ("aspirin", "a cold", "the first of all days", "no fever", "5 mg")
     yield from (
         Reader("reasoning.without_reasoning", without_reasoning),
@@ -120,9 +120,9 @@ def named_readers() -> Iterator[Reader]:
         Reader("ehrnoteqa.read_official_choice", read_official_choice),
         Reader("ehrnoteqa.read_letter", lambda text: read_letter(text, choices)),
         Reader("kqa.abstention", abstention),
-        Reader("archehr.read_answer", lambda text: read_answer(text, known)),
-        Reader("archehr.read_evidence", lambda text: read_evidence(text, known)),
-        Reader("archehr.read_alignment", lambda text: read_alignment(text, known)),
+        Reader("archehr.read_answer", lambda text: read_answer(text, ids)),
+        Reader("archehr.read_evidence", lambda text: read_evidence(text, ids)),
+        Reader("archehr.read_alignment", lambda text: read_alignment(text, ids)),
         Reader("doclens.read_sentences", read_sentences),
         Reader("doclens.divide_note", divide_note),
         Reader("medcalc.quantities.ages", lambda text: list(ages(text))),
@@ -131,10 +131,10 @@ def named_readers() -> Iterator[Reader]:
 
 
 def task_readers(home: Path) -> Iterator[Reader]:
-    """Scoring of each task, and the readers of what its judge is asked about gold answers."""
+    """Yields each task's scoring, and the readers of its judge's replies about gold answers."""
     for name in datasets():
         mt.build(name, config="demo", out=home / name)
-    asked = AskedJudge()
+    judge = AskedJudge()
     for task in tasks().values():
         try:
             items = load_task_data(
@@ -150,10 +150,10 @@ def task_readers(home: Path) -> Iterator[Reader]:
             ("{}",),
         )
         if task.judge:
-            scoring(task, items[:1], asked)(
+            scoring(task, items[:1], judge)(
                 task.benchmark.gold_response(task, items[0])
             )
-    for question in asked.questions.values():
+    for question in judge.questions.values():
         yield Reader(f"judge's reply: {question.id}", question.read)
 
 
@@ -163,7 +163,7 @@ def dataset_of(task: TaskSpec) -> DatasetSpec:
 
 
 def scoring(task: TaskSpec, items: Sequence[Item], judge: Any) -> Callable[[str], Any]:
-    """Scores one text as the answer to one item."""
+    """Returns a function that scores one text as the answer to one item."""
     judging = (
         Judging(judge=judge, prompts=task.benchmark.load_judge_prompts(task))
         if task.judge
@@ -183,7 +183,7 @@ def texts(reader: Reader, size: int) -> Iterator[tuple[str, str]]:
 
 
 def seconds(read: Callable[[str], Any], text: str) -> float:
-    """CPU time of one reading; what a reader refuses by message is read."""
+    """Measures the CPU time of one reading; a refusal with a message counts as read."""
     began = time.process_time()
     with contextlib.suppress(UsageError):
         read(text)
@@ -191,7 +191,7 @@ def seconds(read: Callable[[str], Any], text: str) -> float:
 
 
 def main() -> int:
-    """Times all readers; 1 where one takes longer than the limit."""
+    """Times all readers; 1 if one takes longer than the limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kilobytes", type=int, default=100)
     parser.add_argument(

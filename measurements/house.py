@@ -4,8 +4,8 @@
 
 FOLDER is the package folder of any other codebase, such as a checkout's
 sacrebleu/sacrebleu. lighteval, inspect_ai and evaluate are measured as they are
-installed beside this package. Figures are those of scripts/budgets.py. Size says how
-much a reader has to take in, so only density can be compared.
+installed beside this package. Figures are those of scripts/budgets.py. Packages differ
+in size, so only density can be compared.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def explaining_lines(modules: Modules) -> float:
 def branchy_functions(modules: Modules) -> float:
     """Share of functions with over 15 decisions, in percent."""
     functions = [function for module in modules for function in module.functions]
-    branchy = sum(count_branches(ast.walk(each)) > MANY_BRANCHES for each in functions)
+    branchy = sum(
+        count_branches(ast.walk(function)) > MANY_BRANCHES for function in functions
+    )
     return 100 * branchy / len(functions)
 
 
@@ -101,7 +103,7 @@ def installed_folder(name: str) -> Path | None:
 
 
 def main(folders: Sequence[str]) -> int:
-    """Prints a row a codebase; the exit code."""
+    """Prints a row for each codebase; returns the exit code."""
     others = [
         folder for name in INSTALLED if (folder := installed_folder(name)) is not None
     ]

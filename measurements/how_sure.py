@@ -28,7 +28,7 @@ _LEFT, _WIDTH, _ROW = 190, 330, 22
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a picture: a value with its interval, in points."""
+    """A line of a picture: a value with its interval, in percentage points."""
 
     label: str
     value: float
@@ -45,7 +45,7 @@ def drawn(
     high: float = 100.0,
     tell: bool = True,
 ) -> str:
-    """An SVG of lines one below the other; orange are those that miss the truth, the dashed line, if that is to be told."""
+    """Draws intervals one below the other as SVG; with `tell`, those that miss the truth (the dashed line) are orange."""
 
     def x(value: float) -> str:
         return (
@@ -58,50 +58,52 @@ def drawn(
         parts.append(
             f'<line x1="{x(truth)}" x2="{x(truth)}" y1="28" y2="{bottom}" stroke="#888" stroke-dasharray="4 3"/>'
         )
-    for place, each in enumerate(lines):
-        y = 42 + _ROW * place
+    for index, line in enumerate(lines):
+        y = 42 + _ROW * index
         colour = (
             "#2a6fdb"
-            if truth is None or not tell or each.low <= truth <= each.high
+            if truth is None or not tell or line.low <= truth <= line.high
             else "#d9660a"
         )
-        parts.append(f'<text x="8" y="{y + 4}">{escaped(each.label)}</text>')
+        parts.append(f'<text x="8" y="{y + 4}">{escaped(line.label)}</text>')
         parts.append(
-            f'<line x1="{x(each.low)}" x2="{x(each.high)}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="3"/>'
+            f'<line x1="{x(line.low)}" x2="{x(line.high)}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="3"/>'
         )
-        parts.append(f'<circle cx="{x(each.value)}" cy="{y}" r="5" fill="{colour}"/>')
+        parts.append(f'<circle cx="{x(line.value)}" cy="{y}" r="5" fill="{colour}"/>')
     for tick in np.linspace(low, high, 5):
         parts.append(
             f'<text x="{x(tick)}" y="{bottom + 16}" text-anchor="middle">{tick:g}</text>'
         )
-    said = "; ".join(
-        f"{each.label}: {each.value:.1f} ({each.low:.1f} to {each.high:.1f})"
-        for each in lines
+    description = "; ".join(
+        f"{line.label}: {line.value:.1f} ({line.low:.1f} to {line.high:.1f})"
+        for line in lines
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_LEFT + _WIDTH + 30} {bottom + 26}" role="img" '
-        f'font-family="sans-serif" font-size="13" fill="#777"><title>{escaped(title)}</title><desc>{escaped(said)}</desc>'
+        f'font-family="sans-serif" font-size="13" fill="#777"><title>{escaped(title)}</title><desc>{escaped(description)}</desc>'
         f"{''.join(parts)}</svg>\n"
     )
 
 
-def line(label: str, found: Any) -> Line:
+def line(label: str, estimate: Any) -> Line:
     """A line of an estimate."""
-    return Line(label, 100 * found.value, 100 * found.ci_low, 100 * found.ci_high)
+    return Line(
+        label, 100 * estimate.value, 100 * estimate.ci_low, 100 * estimate.ci_high
+    )
 
 
 def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
-    """The pictures by name."""
+    """Draws the pictures, by name."""
     random = np.random.default_rng(0)
     right = np.array([row["Result"] == "Correct" for row in rows], dtype=float)
-    made = {}
+    svgs = {}
 
     drawings = [random.choice(right, 100, replace=False) for _ in range(12)]
     lines = [
         line(f"100 questions, draw {number}", proportion_interval(some))
         for number, some in enumerate(drawings, 1)
     ]
-    made["sample"] = drawn(
+    svgs["sample"] = drawn(
         lines,
         title="Twelve samples of one model's answers",
         truth=100 * right.mean(),
@@ -112,8 +114,8 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
     second = np.where(random.random(400) < 0.85, first, random.random(400) < 0.72)
     pair = paired_bootstrap(first.astype(float), second.astype(float))
     lines = [
-        line(f"model {name}", proportion_interval(each))
-        for name, each in (("A", first), ("B", second))
+        line(f"model {name}", proportion_interval(answers))
+        for name, answers in (("A", first), ("B", second))
     ]
     lines.append(
         Line(
@@ -123,7 +125,7 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
             100 * pair.ci_high,
         )
     )
-    made["pair"] = drawn(
+    svgs["pair"] = drawn(
         lines,
         title="Two models, the same 400 questions",
         truth=0,
@@ -138,17 +140,23 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
         line("as 300 questions", proportion_interval(alike)),
         line("as 60 notes", proportion_interval(alike, clusters=notes.tolist())),
     ]
-    made["clusters"] = drawn(
+    svgs["clusters"] = drawn(
         lines, title="Five questions on each of 60 notes", low=20, high=80
     )
 
     truth = random.random(1000) < 0.6
     gold = random.random(400) < 0.6
-    judged, said = (
-        np.where(each, random.random(len(each)) < 0.95, random.random(len(each)) < 0.4)
-        for each in (truth, gold)
+    judged, judged_gold = (
+        np.where(
+            is_true,
+            random.random(len(is_true)) < 0.95,
+            random.random(len(is_true)) < 0.4,
+        )
+        for is_true in (truth, gold)
     )
-    names = [["yes" if each else "no" for each in labels] for labels in (gold, said)]
+    names = [
+        ["yes" if label else "no" for label in labels] for labels in (gold, judged_gold)
+    ]
     run = Verdicts(
         np.stack([judged, ~judged], axis=1).astype(float),
         np.ones(1000),
@@ -162,7 +170,7 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
             corrected(rescoring(names[0], names[1], ("yes", "no")), run)[0],
         ),
     ]
-    made["judge"] = drawn(lines, title="A judge that is too kind", truth=60)
+    svgs["judge"] = drawn(lines, title="A judge that is too kind", truth=60)
 
     lines = []
     for number in range(1, 6):
@@ -170,22 +178,22 @@ def pictures(rows: Sequence[dict[str, str]]) -> dict[str, str]:
         lines.append(
             line(f"run {number}", proportion_interval(random.random(300) < moved))
         )
-    made["repeats"] = drawn(
+    svgs["repeats"] = drawn(
         lines, title="The same model, asked five times", truth=50, low=30, high=70
     )
 
     groups: dict[str, list[float]] = defaultdict(list)
     for row, value in zip(rows, right, strict=True):
         groups[row["Category"]].append(value)
-    sizes = sorted(groups.items(), key=lambda each: -len(each[1]))
+    sizes = sorted(groups.items(), key=lambda group: -len(group[1]))
     lines = [
         line(f"{name}, {len(values)} questions", proportion_interval(values))
         for name, values in sizes
     ]
-    made["groups"] = drawn(
+    svgs["groups"] = drawn(
         lines, title="The same answers by category", truth=100 * right.mean()
     )
-    return made
+    return svgs
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -197,12 +205,12 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--out", type=Path, default=Path("docs/pictures"), metavar="DIR"
     )
-    given = parser.parse_args(words)
-    with given.recorded.open(encoding="utf-8", newline="") as stream:
+    options = parser.parse_args(words)
+    with options.recorded.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    given.out.mkdir(parents=True, exist_ok=True)
+    options.out.mkdir(parents=True, exist_ok=True)
     for name, text in pictures(rows).items():
-        (given.out / f"how_sure_{name}.svg").write_text(text, encoding="utf-8")
+        (options.out / f"how_sure_{name}.svg").write_text(text, encoding="utf-8")
     return 0
 
 

@@ -51,7 +51,7 @@ def answers(
     sensitivity: float,
     specificity: float,
 ) -> tuple[Names, Names, npt.NDArray[np.intp]]:
-    """Gold classes, judged classes and clusters."""
+    """Draws gold classes, judged classes and clusters."""
 
     def chances(mean: float, alike: float) -> npt.NDArray[np.float64]:
         if size == 1:
@@ -62,19 +62,19 @@ def answers(
         ).repeat(size)
 
     yes = generator.random(n) < chances(truth, TRUTH_ALIKE)
-    said = np.where(
+    chance = np.where(
         yes,
         chances(sensitivity, ERRORS_ALIKE),
         1.0 - chances(specificity, ERRORS_ALIKE),
     )
-    judged = generator.random(n) < said
+    judged = generator.random(n) < chance
     return np.where(yes, *CLASSES), np.where(judged, *CLASSES), np.arange(n) // size
 
 
 def verdicts_of(
     judged: Names, clusters: npt.NDArray[np.intp], classes: Sequence[str] = CLASSES
 ) -> Verdicts:
-    """A run of one item a cluster, whose verdicts are pooled."""
+    """Makes a run of one item for each cluster, whose verdicts are pooled."""
     counts = np.stack(
         [np.bincount(clusters, judged == name) for name in classes], axis=1
     ).astype(np.float64)
@@ -85,37 +85,42 @@ def verdicts_of(
 def estimate(
     labels: Any, run: Verdicts, form: Any, classes: Sequence[str] = CLASSES
 ) -> tuple[float, float, float]:
-    """Value and interval; 0 to 1 where none is given."""
+    """Returns value and interval; 0 to 1 if there is none."""
     try:
-        found = rescoring(
+        rescored = rescoring(
             labels[0].tolist(),
             labels[1].tolist(),
             classes,
             clusters=labels[2].tolist(),
             form=form,
         )
-        made, _ = corrected(found, run)
+        result, _ = corrected(rescored, run)
     except NotCorrectableError:
         return np.nan, 0.0, 1.0
-    return made.value, made.ci_low, made.ci_high
+    return result.value, result.ci_low, result.ci_high
 
 
 def plain(labels: Any, run: Verdicts) -> tuple[float, float, float]:
-    """Rogan and Gladen's estimate with the delta method over clusters, and nothing more."""
+    """Computes Rogan and Gladen's estimate with the plain delta method over clusters."""
     gold, judged, clusters = labels
-    yes, said = gold == "yes", judged == "yes"
-    t, f = said[yes].mean(), said[~yes].mean()
+    yes, judged_yes = gold == "yes", judged == "yes"
+    t, f = judged_yes[yes].mean(), judged_yes[~yes].mean()
     p = run.counts[:, 0].sum() / run.denominators.sum()
     value = (p - f) / (t - f)
     errors = np.where(
-        yes, value * (said - t) / yes.sum(), (1.0 - value) * (said - f) / (~yes).sum()
+        yes,
+        value * (judged_yes - t) / yes.sum(),
+        (1.0 - value) * (judged_yes - f) / (~yes).sum(),
     )
     parts = [
         np.bincount(clusters, errors),
         (run.counts[:, 0] - p * run.denominators) / run.denominators.sum(),
     ]
     se = np.sqrt(
-        sum(len(part) / (len(part) - 1.0) * (part @ part) for part in parts)
+        sum(
+            len(component) / (len(component) - 1.0) * (component @ component)
+            for component in parts
+        )
     ) / abs(t - f)
     return value, max(0.0, value - 1.96 * se), min(1.0, value + 1.96 * se)
 
@@ -123,16 +128,21 @@ def plain(labels: Any, run: Verdicts) -> tuple[float, float, float]:
 def resampled(
     generator: np.random.Generator, labels: Any, run: Verdicts, draws: int = 500
 ) -> tuple[float, float, float]:
-    """Percentiles of Rogan and Gladen's estimate on resampled clusters of both samples."""
+    """Computes percentiles of Rogan and Gladen's estimate on resampled clusters of both samples."""
     gold, judged, clusters = labels
-    yes, said = gold == "yes", judged == "yes"
+    yes, judged_yes = gold == "yes", judged == "yes"
     table = np.stack(
-        [np.bincount(clusters, each) for each in (yes & said, yes, ~yes & said, ~yes)],
+        [
+            np.bincount(clusters, mask)
+            for mask in (yes & judged_yes, yes, ~yes & judged_yes, ~yes)
+        ],
         axis=1,
     )
     times = [
-        generator.multinomial(len(each), np.full(len(each), 1.0 / len(each)), draws)
-        for each in (table, run.denominators)
+        generator.multinomial(
+            len(sample), np.full(len(sample), 1.0 / len(sample)), draws
+        )
+        for sample in (table, run.denominators)
     ]
     a, b, c, d = (times[0] @ table).T
     p = times[1] @ run.counts[:, 0] / (times[1] @ run.denominators)
@@ -143,7 +153,7 @@ def resampled(
 
 
 def sparse(draws: int) -> None:
-    """As `cells`, of few labels and verdicts and judges that are nearly right or nearly guess."""
+    """Runs `cells` with few labels and verdicts, and with judges that are nearly perfect or nearly guess."""
     cells(
         draws,
         sizes=(150, 100),
@@ -158,21 +168,23 @@ def cells(
     sizes: tuple[int, int] = (LABELS, VERDICTS),
     levels: Sequence[Sequence[Any]] = LEVELS,
 ) -> None:
-    """Bias, coverage and mean width by cell, in points."""
+    """Prints bias, coverage and mean width by cell, in percentage points."""
     methods = ("confusion", "prediction", "plain", "bootstrap")
     print(
         f"{'sens':>5} {'spec':>5} {'true':>5} {'size':>4} | {'raw bias':>8} | "
-        + " | ".join(f"{each:>20}" for each in methods)
+        + " | ".join(f"{method:>20}" for method in methods)
     )
-    every: dict[str, list[tuple[float, float, float]]] = {each: [] for each in methods}
+    every: dict[str, list[tuple[float, float, float]]] = {
+        method: [] for method in methods
+    }
     for cell, (sensitivity, specificity, truth, size) in enumerate(
         itertools.product(*levels)
     ):
         if only not in (None, size):
             continue
         generator = np.random.default_rng(cell)
-        found: dict[str, list[tuple[float, float, float]]] = {
-            each: [] for each in methods
+        estimates: dict[str, list[tuple[float, float, float]]] = {
+            method: [] for method in methods
         }
         raw = []
         for number in range(draws):
@@ -183,29 +195,29 @@ def cells(
             run = verdicts_of(judged, clusters)
             raw.append((judged == "yes").mean())
             for form in ("confusion", "prediction"):
-                found[form].append(estimate(labels, run, form))
-            found["plain"].append(plain(labels, run))
+                estimates[form].append(estimate(labels, run, form))
+            estimates["plain"].append(plain(labels, run))
             if number % 20 == 0:
-                found["bootstrap"].append(resampled(generator, labels, run))
+                estimates["bootstrap"].append(resampled(generator, labels, run))
         shown = []
-        for each in methods:
-            values, low, high = np.array(found[each]).T
+        for method in methods:
+            values, low, high = np.array(estimates[method]).T
             bias, held = (
                 100 * (np.nanmean(values) - truth),
                 100 * np.mean((low <= truth) & (truth <= high)),
             )
             width = 100 * np.mean(high - low)
-            every[each].append((bias, held, width))
+            every[method].append((bias, held, width))
             shown.append(f"{bias:+6.2f} {held:6.1f} {width:6.1f}")
         print(
             f"{sensitivity:5} {specificity:5} {truth:5} {size:4} | {100 * (np.mean(raw) - truth):+8.1f} | {' | '.join(shown)}",
             flush=True,
         )
-    for each, rows in every.items():
+    for method, rows in every.items():
         bias, held, width = np.array(rows).T
         inside = ((held >= 93.5) & (held <= 96.5)).sum()
         print(
-            f"{each}: bias at most {abs(bias).max():.2f}, coverage {held.min():.1f} to {held.max():.1f}, {inside} of "
+            f"{method}: bias at most {abs(bias).max():.2f}, coverage {held.min():.1f} to {held.max():.1f}, {inside} of "
             f"{len(held)} cells in 93.5 to 96.5; mean width {width.mean():.1f}"
         )
 
@@ -219,19 +231,19 @@ MIXED = (0.5, 0.3, 0.2)
 def three_way(
     generator: np.random.Generator, n: int, shares: Sequence[float]
 ) -> tuple[Names, Names, npt.NDArray[np.intp]]:
-    """Pairs in clusters of four, labelled and judged."""
+    """Draws pairs in clusters of four, labelled and judged."""
     gold = generator.choice(3, n, p=shares)
     judged = (generator.random((n, 1)) > SAID[gold].cumsum(axis=1)).sum(axis=1)
     return np.array(THREE)[gold], np.array(THREE)[judged], np.arange(n) // 4
 
 
 def merged(names: Names) -> Names:
-    """Entailment and the rest."""
+    """Merges all classes but entailment."""
     return np.where(names == THREE[0], names, "rest")
 
 
 def classes(draws: int) -> None:
-    """Rate of entailment where the other two classes are mixed otherwise than in the labels."""
+    """Prints bias and coverage where the other two classes have another mixture than in the labels."""
     generator = np.random.default_rng(1)
     for shares in (MIXED, (0.5, 0.45, 0.05), (0.5, 0.05, 0.45)):
         rows: dict[str, list[tuple[float, float, float]]] = {}
@@ -249,8 +261,8 @@ def classes(draws: int) -> None:
                 rows.setdefault(f"{form}, two", []).append(
                     estimate(two, verdicts_of(merged(run[1]), run[2], pair), form, pair)
                 )
-        for name, found in rows.items():
-            values, low, high = np.array(found).T
+        for name, estimates in rows.items():
+            values, low, high = np.array(estimates).T
             held = np.mean((low <= shares[0]) & (shares[0] <= high))
             print(
                 f"labels {MIXED}, run {shares}: {name:18} bias {100 * (values.mean() - shares[0]):+6.2f} coverage {100 * held:.1f}"
@@ -258,10 +270,10 @@ def classes(draws: int) -> None:
 
 
 def shares(draws: int) -> None:
-    """A mean of shares over answers of 4 and 16 statements, from labels of 400 statements at random."""
+    """Prints bias and coverage of a mean of shares, from labels of 400 random statements."""
     generator = np.random.default_rng(5)
     for apart in (0.0, 0.1, 0.2):
-        found: dict[Any, list[tuple[float, float, float]]] = {
+        estimates: dict[Any, list[tuple[float, float, float]]] = {
             "confusion": [],
             "prediction": [],
         }
@@ -273,9 +285,10 @@ def shares(draws: int) -> None:
                 generator.random(len(answer))
                 < generator.beta(8 * mean, 8 * (1 - mean))[answer]
             )
-            said = generator.random(len(answer)) < np.where(yes, 0.85, 0.2)
+            judged_yes = generator.random(len(answer)) < np.where(yes, 0.85, 0.2)
             counts = np.stack(
-                [np.bincount(answer, said), np.bincount(answer, ~said)], axis=1
+                [np.bincount(answer, judged_yes), np.bincount(answer, ~judged_yes)],
+                axis=1,
             ).astype(np.float64)
             run = Verdicts(
                 counts, 1.0 / length, np.zeros(150), np.ones(150), range(150)
@@ -283,12 +296,12 @@ def shares(draws: int) -> None:
             some = generator.choice(len(answer), 400, replace=False)
             labels = (
                 np.where(yes, *CLASSES)[some],
-                np.where(said, *CLASSES)[some],
+                np.where(judged_yes, *CLASSES)[some],
                 answer[some],
             )
-            for form, rows in found.items():
+            for form, rows in estimates.items():
                 rows.append(estimate(labels, run, form))
-        for form, rows in found.items():
+        for form, rows in estimates.items():
             values, low, high = np.array(rows).T
             print(
                 f"short answers {200 * apart:.0f} points better, {form:10}: bias {100 * (np.nanmean(values) - 0.5):+6.2f} "
@@ -297,7 +310,7 @@ def shares(draws: int) -> None:
 
 
 def ranking(draws: int) -> None:
-    """How often a judge ranks two models rightly: raw, and corrected."""
+    """Prints how often a judge ranks two models correctly, raw and corrected."""
     generator = np.random.default_rng(2)
     # A judge that prefers its own kind: it passes more wrong answers of B; each run has
     # labels of its own.
@@ -338,7 +351,7 @@ def ranking(draws: int) -> None:
 
 
 def pairs(draws: int) -> None:
-    """The difference of two runs on the same items, corrected by the same labels, as `compare` gives it."""
+    """Prints coverage for the difference of two runs that are corrected by the same labels, as `compare` computes it."""
     from medical_tasks.comparison.statistics import with_judge_error
     from medical_tasks.scoring.correction import judge_error
     from medical_tasks.scoring.estimates import as_json
@@ -351,7 +364,7 @@ def pairs(draws: int) -> None:
         held = alone = significant = 0
         for _ in range(draws):
             labels = answers(generator, LABELS, size, 0.5, sensitivity, specificity)
-            found = rescoring(
+            rescored = rescoring(
                 labels[0].tolist(),
                 labels[1].tolist(),
                 CLASSES,
@@ -362,19 +375,19 @@ def pairs(draws: int) -> None:
                 _, judged, clusters = answers(
                     generator, 500, size, truth, sensitivity, specificity
                 )
-                columns.append(np.where(judged == "yes", *found.scores))
-                _, error = judge_error(found, verdicts_of(judged, np.arange(500)))
+                columns.append(np.where(judged == "yes", *rescored.scores))
+                _, error = judge_error(rescored, verdicts_of(judged, np.arange(500)))
                 facts.append(
                     {
                         name: getattr(error, name)
                         for name in ("weights", "slope", "covariance", "freedom")
                     }
                 )
-            made = paired_bootstrap(
+            difference = paired_bootstrap(
                 *columns, clusters=clusters.tolist(), limits=None, resamples=500
             )
-            entry: Any = {**as_json(made), "p": made.p_value}
-            alone += made.ci_low <= gap <= made.ci_high
+            entry: Any = {**as_json(difference), "p": difference.p_value}
+            alone += difference.ci_low <= gap <= difference.ci_high
             with_judge_error(entry, facts)
             held += entry["ci_low"] <= gap <= entry["ci_high"]
             significant += entry["p"] < 0.05
@@ -428,7 +441,7 @@ def sampled(
     run: bool,
     truth: float = 0.6,
 ) -> dict[str, Any]:
-    """Answers of four statements: their kind, length and family, what is true and what the judge says."""
+    """Draws answers of four statements: kind, length and family, the truth and the verdicts."""
     kind = generator.random(answers) < drift.kinds[run]
     length = generator.normal(drift.lengths[run], 0.5, answers)
     own = (
@@ -444,7 +457,7 @@ def sampled(
         chances + own[:, np.newaxis] * np.array(drift.of_family), 0.02, 0.98
     )
     yes = generator.random((answers, 4)) < truth
-    said = generator.random((answers, 4)) < np.where(
+    judged_yes = generator.random((answers, 4)) < np.where(
         yes, chances[:, :1], 1.0 - chances[:, 1:]
     )
     return {
@@ -452,12 +465,12 @@ def sampled(
         "words": np.exp(length).astype(int) + 1,
         "own": own,
         "yes": yes,
-        "said": said,
+        "judged": judged_yes,
     }
 
 
 def drifts(draws: int) -> None:
-    """Coverage and bias with and without what `--calibration` knows of the answers."""
+    """Prints coverage and bias with and without the covariates that `--calibration` adjusts for."""
     from medical_tasks.benchmarks.kqa.spec import KQA
     from medical_tasks.runs.calibrating import Answers, Calibration
     from medical_tasks.runs.correcting import correct
@@ -472,7 +485,7 @@ def drifts(draws: int) -> None:
     )
     for drift in DRIFTS:
         generator = np.random.default_rng(6)
-        found: dict[str, list[tuple[float, float, float]]] = {
+        estimates: dict[str, list[tuple[float, float, float]]] = {
             "unaware": [],
             "aware": [],
         }
@@ -483,10 +496,10 @@ def drifts(draws: int) -> None:
             )
             columns: dict[str, Any] = {
                 "gold": names[labels["yes"].reshape(-1).astype(int)].tolist(),
-                "judge": names[labels["said"].reshape(-1).astype(int)].tolist(),
+                "judge": names[labels["judged"].reshape(-1).astype(int)].tolist(),
                 "cluster": np.arange(100).repeat(4).tolist(),
             }
-            told = {
+            covariates = {
                 "words": labels["words"].repeat(4).tolist(),
                 "model": np.where(labels["own"], "alpha-1", "beta-2")
                 .repeat(4)
@@ -497,39 +510,42 @@ def drifts(draws: int) -> None:
             }
             items = [
                 Item(
-                    id=str(place),
+                    id=str(index),
                     fields={},
                     groups={
                         "must_haves": "4",
                         "question_form": "open" if kind else "other",
                     },
-                    cluster=str(place),
+                    cluster=str(index),
                 )
-                for place, kind in enumerate(run["kind"])
+                for index, kind in enumerate(run["kind"])
             ]
             scores = {
-                str(place): ItemScore(
-                    id=str(place),
-                    values={metric.name: float(said.mean())},
+                str(index): ItemScore(
+                    id=str(index),
+                    values={metric.name: float(judged.mean())},
                     counts={
                         metric.name: Counts(
                             how="share",
-                            verdicts=(Counted(hits=int(said.sum()), known=4),),
+                            verdicts=(Counted(hits=int(judged.sum()), known=4),),
                         )
                     },
                 )
-                for place, said in enumerate(run["said"])
+                for index, judged in enumerate(run["judged"])
             }
-            texts = {str(place): "w " * int(n) for place, n in enumerate(run["words"])}
+            texts = {str(index): "w " * int(n) for index, n in enumerate(run["words"])}
             answers = Answers(texts, "host/alpha-3" if drift.own else "host/beta-2")
             truth = 0.6
-            for name, given in (("unaware", columns), ("aware", columns | told)):
+            for name, label_columns in (
+                ("unaware", columns),
+                ("aware", columns | covariates),
+            ):
                 check = {
                     "set": "kqa",
                     "judge": {"name": "host/alpha-3"},
-                    "labels": given,
+                    "labels": label_columns,
                 }
-                made = correct(
+                correction = correct(
                     Calibration(Path(), "", check, "confusion"),
                     task,
                     items,
@@ -537,14 +553,16 @@ def drifts(draws: int) -> None:
                     None,
                     answers,
                 )
-                entry = made.figures[metric.name]
+                entry = correction.figures[metric.name]
                 if entry["value"] is None:
                     refused += 1
                     continue
                 adjusted += bool(entry["calibration"]["adjusted_for"])
-                found[name].append((entry["value"], entry["ci_low"], entry["ci_high"]))
+                estimates[name].append(
+                    (entry["value"], entry["ci_low"], entry["ci_high"])
+                )
         shown = []
-        for rows in found.values():
+        for rows in estimates.values():
             values, low, high = np.array(rows or [(np.nan, np.nan, np.nan)]).T
             held = np.mean((low <= truth) & (truth <= high))
             shown.append(
@@ -558,7 +576,7 @@ def drifts(draws: int) -> None:
 
 
 def kqa(path: Path, splits: int) -> None:
-    """K-QA's labelled answers, half of them left out."""
+    """Prints coverage on K-QA's labelled answers, of which half serve as labels."""
     from medical_tasks.benchmarks.kqa.judge_check import (
         judge_annotations,
         read_annotations,
@@ -571,7 +589,7 @@ def kqa(path: Path, splits: int) -> None:
 
     pairs = read_annotations(path)
     with open_offline("lexical", unread="prompts") as judge:
-        given, _ = labels_of(
+        lexical, _ = labels_of(
             judge_annotations(
                 pairs, Judging(judge=judge, prompts=load_judge_prompts(KQA))
             )
@@ -585,7 +603,7 @@ def kqa(path: Path, splits: int) -> None:
         gold,
     )
     judges = {
-        "lexical": merged(np.array(given)),
+        "lexical": merged(np.array(lexical)),
         "passes 40 % of what is not entailed": lenient,
     }
     judges |= {
@@ -623,7 +641,7 @@ def kqa(path: Path, splits: int) -> None:
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["cells"]
-    numbers = [int(each) for each in rest if each.isdigit()] or [2_000]
+    numbers = [int(argument) for argument in rest if argument.isdigit()] or [2_000]
     if what == "kqa":
         kqa(Path(rest[0]), numbers[0])
     else:

@@ -1,9 +1,9 @@
-"""A judge that fails one request in five, in 27 ways: no verdict may be invented, and what is missing is known exactly.
+"""A judge that fails one request in five, in 27 ways: no verdict may be invented, and every missing one has its reason.
 
     python measurements/judge_faults.py [--calls 6000] [--trees TREES]
 
 Questions of K-QA, DocLens and EHRNoteQA, in every form that a reply to them has, go to
-a local server that knows the truth of each. TREES holds checkouts of Itaymanes/K-QA,
+a local server that has the true verdict of each. TREES holds checkouts of Itaymanes/K-QA,
 yiqingxyq/DocLens and ji-youn-kim/EHRNoteQA (folders `K-QA`, `DocLens`, `EHRNoteQA`),
 for the authors' prompts. A share of all requests is spoilt; a reply that holds a
 readable verdict where none belongs holds a wrong one, and so does the judged text. One
@@ -70,14 +70,14 @@ HOPELESS = 40
 
 @dataclass(frozen=True)
 class Form:
-    """A kind of question, and what a judge says to it.
+    """A kind of question, and the replies of a judge to it.
 
     Attributes:
-        name: for the table.
-        make: the question of a number; the judged text holds `tag(number)`.
-        values: what can be true of it.
-        say: the reply that says so.
-        strange: a reply of nearly that form with something out of range.
+        name: its row in the table.
+        make: makes the question with a number; the judged text holds `tag(number)`.
+        values: the possible verdicts.
+        say: writes the reply with a verdict.
+        strange: a reply of nearly that form with a value out of range.
         theirs: the authors' decision on a text, where one is made of the same reply.
     """
 
@@ -99,7 +99,7 @@ def judged(number: int) -> str:
 
 def kqa_forms(upstream: Path | None) -> list[Form]:
     own = kqa_prompts(KQA)
-    asked = {"question": "Is it safe?"}
+    arguments = {"question": "Is it safe?"}
     words = {
         "entailment": "entailed",
         "contradiction": "contradicted",
@@ -120,7 +120,7 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
         Form(
             "K-QA own single",
             lambda n: single_question(
-                own, f"q{n}", **asked, answer=judged(n), statement="It is."
+                own, f"q{n}", **arguments, answer=judged(n), statement="It is."
             ),
             list(words),
             lambda value: json.dumps({"reason": "r", "verdict": words[value]}),
@@ -131,17 +131,17 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
             lambda n: batched_question(
                 own,
                 f"q{n}",
-                **asked,
+                **arguments,
                 answer=judged(n),
                 statements=[("s1", "a"), ("s2", "b")],
             ),
-            [(("s1", one), ("s2", other)) for one in words for other in words],
+            [(("s1", first), ("s2", second)) for first in words for second in words],
             entries,
             '{"verdicts": [{"id": "s9", "reason": "r", "verdict": "entailed"}]}',
         ),
         Form(
             "K-QA own abstention",
-            lambda n: abstention_question(own, f"q{n}", **asked, answer=judged(n)),
+            lambda n: abstention_question(own, f"q{n}", **arguments, answer=judged(n)),
             [True, False],
             lambda value: json.dumps({"reason": "r", "answered": value}),
             '{"reason": "r", "answered": "partly"}',
@@ -163,7 +163,7 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
                         theirs,
                         f"q{n}",
                         kind,
-                        **asked,
+                        **arguments,
                         answer=judged(n),
                         statement="It is.",
                     )[which],
@@ -177,12 +177,12 @@ def kqa_forms(upstream: Path | None) -> list[Form]:
 
 
 def doclens_forms(upstream: Path | None) -> list[Form]:
-    task = next(one for one in DOCLENS if one.name == "doclens_own")
+    task = next(task for task in DOCLENS if task.name == "doclens_own")
     prompts = {"own": doclens_prompts(task)}
     if upstream is not None:
         prompts["official"] = doclens_prompts(task, "official", upstream / "DocLens")
     cited = [(3, "It is."), (7, "It was.")]
-    found = [(False, ()), (True, (3,)), (True, (7,)), (True, (3, 7))]
+    truths = [(False, ()), (True, (3,)), (True, (7,)), (True, (3, 7))]
     forms = []
     for name, texts in prompts.items():
         official = name == "official"
@@ -199,15 +199,15 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
             word: Any = word,
         ) -> str:
             names = ("It is.", "It was.") if official else ("c1", "c2")
-            made = [
+            entries = [
                 {
-                    "claim" if official else "id": one,
+                    "claim" if official else "id": claim,
                     "explanation": "e",
-                    key: word(said),
+                    key: word(entailed),
                 }
-                for one, said in zip(names, value, strict=True)
+                for claim, entailed in zip(names, value, strict=True)
             ]
-            return json.dumps(made if official else {"verdicts": made})
+            return json.dumps(entries if official else {"verdicts": entries})
 
         def sentence(value: Any, key: str = key, word: Any = word) -> str:
             return json.dumps(
@@ -221,13 +221,13 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
             value: Any, official: bool = official, in_lines: Any = in_lines
         ) -> str:
             places = (
-                [place for place, (number, _) in enumerate(cited) if number in value[1]]
+                [index for index, (number, _) in enumerate(cited) if number in value[1]]
                 if official
                 else value[1]
             )
             return f"provenance: {', '.join(map(str, places)) or 'none'}\n{in_lines(value[0])}"
 
-        pairs = [(one, other) for one in (True, False) for other in (True, False)]
+        pairs = [(first, second) for first in (True, False) for second in (True, False)]
         forms += [
             Form(
                 f"DocLens {name} claims",
@@ -256,7 +256,7 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
                     form="text",
                     section="full",
                 ),
-                found,
+                truths,
                 sentence,
                 sentence((True, (9999,))),
             ),
@@ -269,7 +269,7 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
                     form="text",
                     section="full",
                 ),
-                found[:2],
+                truths[:2],
                 sentence,
                 sentence((True, (9999,))),
             ),
@@ -282,7 +282,7 @@ def doclens_forms(upstream: Path | None) -> list[Form]:
                     form="text",
                     section="full",
                 ),
-                found,
+                truths,
                 sentence_in_lines,
                 f"provenance: 9999\n{in_lines(True)}",
             ),
@@ -305,7 +305,7 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
             "charttime": "",
         }
     ]
-    asked: dict[str, Any] = {"notes": note, "question": "What was given?"}
+    arguments: dict[str, Any] = {"notes": note, "question": "What was given?"}
 
     def score(value: bool) -> str:
         return json.dumps({"reason": "r", "score": int(value)})
@@ -314,7 +314,7 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
         Form(
             "EHRNoteQA own evidence",
             lambda n: evidence_question(
-                prompts["own"], f"q{n}", **asked, evidence=["It."], output=judged(n)
+                prompts["own"], f"q{n}", **arguments, evidence=["It."], output=judged(n)
             ),
             [True, False],
             score,
@@ -327,7 +327,7 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
             Form(
                 f"EHRNoteQA {name} open",
                 lambda n, texts=texts: open_question(
-                    texts, f"q{n}", **asked, right="It.", output=judged(n)
+                    texts, f"q{n}", **arguments, right="It.", output=judged(n)
                 ),  # type: ignore[misc]
                 [True, False],
                 score
@@ -360,7 +360,7 @@ def ehrnoteqa_forms(upstream: Path | None) -> list[Form]:
 
 @dataclass
 class Case:
-    """A question, its truth, and what the server sent about it."""
+    """A question, its true verdict, and what the server sent about it."""
 
     form: Form
     question: Question
@@ -382,7 +382,7 @@ def text(content: str | None, finish: str | None = "stop", **usage: int) -> Faul
     return Fault.message({"role": "assistant", "content": content}, finish, **usage)
 
 
-# Of each what the question ends with when it stays so.
+# Each with the reason that a question has in the end if every attempt meets the fault.
 UNREADABLE, CUT = "judge: unreadable reply", "judge: cut reply"
 FAULTS: Mapping[str, tuple[str, Callable[[Case], Fault]]] = {
     "429 with retry-after": (
@@ -451,19 +451,19 @@ class Chaos:
         self._lock = threading.Lock()
 
     def case(self, call: Call) -> Case:
-        """Whose question a request is, re-asks included."""
-        found = re.search(r"case-(\d+)-x", json.dumps(call.body["messages"]))
-        if found is None:
+        """Finds the case of a request, which may be a re-ask."""
+        match = re.search(r"case-(\d+)-x", json.dumps(call.body["messages"]))
+        if match is None:
             raise RuntimeError("a request without its case")
-        return self._cases[int(found[1])]
+        return self._cases[int(match[1])]
 
     def answer(self, call: Call) -> str:
-        """A good reply."""
+        """Writes a good reply."""
         case = self.case(call)
         return case.form.say(case.truth)
 
     def __call__(self, call: Call) -> Fault | None:
-        """What goes wrong with a request; see `tests.fault_server.Plan`."""
+        """Decides what goes wrong with a request; see `tests.fault_server.Plan`."""
         case = self.case(call)
         same = json.dumps(call.body["messages"])
         with self._lock:
@@ -512,12 +512,12 @@ def make_cases(forms: Sequence[Form], count: int) -> list[Case]:
 
 
 def expected(case: Case) -> tuple[bool, Any]:
-    """Whether there is a verdict, and which; or the reason, where it is known."""
+    """Returns whether there must be a verdict, and the verdict or the reason."""
     if case.form.theirs is not None:
         if case.first is None:
             return False, FAULTS[case.last][0]
-        said, finish = case.first
-        return (True, case.form.theirs(said)) if finish == "stop" else (False, CUT)
+        reply, finish = case.first
+        return (True, case.form.theirs(reply)) if finish == "stop" else (False, CUT)
     return (True, case.truth) if case.good else (False, FAULTS[case.last][0])
 
 
@@ -533,7 +533,7 @@ def main() -> int:
     options = parser.parse_args()
     trees = options.trees
     forms = [*kqa_forms(trees), *doclens_forms(trees), *ehrnoteqa_forms(trees)]
-    # A spoilt request is sent again, and so is a question whose reply cannot be read.
+    # A spoilt request is retried, and an unreadable reply leads to a re-ask.
     cases = make_cases(forms, int(options.calls * (1 - options.share)) + 1)
     chaos = Chaos(cases, options.share)
     began = time.perf_counter()
@@ -569,19 +569,19 @@ def main() -> int:
     for case, outcome in zip(cases, outcomes, strict=True):
         counts = table.setdefault(case.form.name, Counter())
         decided, value = expected(case)
-        found = outcome.value if isinstance(outcome, Verdict) else outcome.reason
+        actual = outcome.value if isinstance(outcome, Verdict) else outcome.reason
         counts["asked"] += 1
         counts["verdicts"] += isinstance(outcome, Verdict)
         if isinstance(outcome, Verdict) and not (decided and value == outcome.value):
             counts["invented"] += 1
         elif isinstance(outcome, Unscored) and decided:
             counts["lost"] += 1
-        elif found != value:
+        elif actual != value:
             counts["other reason"] += 1
         else:
             continue
         wrong.append(
-            f"{case.form.name}, {case.question.id}: {found!r}, expected {value!r} (last fault {case.last!r})"
+            f"{case.form.name}, {case.question.id}: {actual!r}, expected {value!r} (last fault {case.last!r})"
         )
     invented_from_store = sum(
         isinstance(outcome, Verdict) and not outcome.id.endswith("/official")

@@ -115,22 +115,22 @@ MADE = [
 
 
 def record(chance: random.Random, keys: Sequence[str]) -> dict[str, Any]:
-    """An object with most of some keys, and odd values."""
-    made: dict[str, Any] = {}
+    """Draws an object with most of the keys, and odd values."""
+    values: dict[str, Any] = {}
     for key in keys:
         if chance.random() < 0.9:
             sane = chance.random() < 0.6
             if "prediction" in key:
-                made[key] = chance.choice([0, 1]) if sane else chance.choice(VALUES)
+                values[key] = chance.choice([0, 1]) if sane else chance.choice(VALUES)
             elif key == "provenance":
-                made[key] = (
+                values[key] = (
                     chance.choice([[0], [2], [0, 2]])
                     if sane
                     else chance.choice(PROVENANCE)
                 )
             else:
-                made[key] = "x"
-    return made
+                values[key] = "x"
+    return values
 
 
 def claims_reply(chance: random.Random) -> str:
@@ -156,10 +156,10 @@ def question_reply(chance: random.Random) -> str:
 def citation_reply(chance: random.Random) -> str:
     if chance.random() < 0.2:
         return chance.choice(BROKEN)
-    made = record(chance, ("entailment_prediction", "explanation", "provenance"))
+    values = record(chance, ("entailment_prediction", "explanation", "provenance"))
     if chance.random() < 0.2:
-        made |= {"citations": [7], "output": None}
-    return json.dumps(made)
+        values |= {"citations": [7], "output": None}
+    return json.dumps(values)
 
 
 def lines_reply(chance: random.Random) -> str:
@@ -179,7 +179,7 @@ def distinct(count: int, make: Callable[[random.Random], str]) -> list[str]:
 def their_world(
     folder: Path, tree: Path, modules: Mapping[str, ModuleType]
 ) -> Iterator[None]:
-    """Their working folder and imports, with stand-ins for services; what they print goes nowhere."""
+    """Sets their working folder and imports, with stand-ins for services, and discards what they print."""
     before, argv, path, cwd = (
         {name: sys.modules.get(name) for name in modules},
         sys.argv,
@@ -208,10 +208,10 @@ def run_script(path: Path, *arguments: str) -> dict[str, Any]:
 
 
 def module(name: str, **content: Any) -> ModuleType:
-    made = ModuleType(name)
+    result = ModuleType(name)
     for key, value in content.items():
-        setattr(made, key, value)
-    return made
+        setattr(result, key, value)
+    return result
 
 
 def openai_like(
@@ -268,7 +268,7 @@ def their_aggregate(tree: Path, name: str) -> Callable[[Any], Any]:
 
 
 def outcome(function: Callable[[], Any]) -> Any:
-    """What a function gives, or that it fails."""
+    """Returns what a function returns, or "fails"."""
     try:
         return function()
     except (TypeError, KeyError, AttributeError, IndexError):
@@ -280,15 +280,15 @@ def compare(
 ) -> int:
     differ = [
         i
-        for i, (one, other) in enumerate(zip(theirs, ours, strict=True))
-        if one != other
+        for i, (their, our) in enumerate(zip(theirs, ours, strict=True))
+        if their != our
     ]
-    fails = sum(one == "fails" for one in theirs)
+    fails = sum(their == "fails" for their in theirs)
     print(
         f"DocLens, {what}: {len(replies)} replies, no figure in theirs for {fails}; different: {len(differ)}"
     )
-    for place in differ[:3]:
-        print(f"  {replies[place]!r}: theirs {theirs[place]}, ours {ours[place]}")
+    for index in differ[:3]:
+        print(f"  {replies[index]!r}: theirs {theirs[index]}, ours {ours[index]}")
     return len(differ)
 
 
@@ -301,7 +301,7 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
     claim_scores, citation_scores = (
         their_aggregate(tree, f"get_{name}_scores") for name in ("claim", "citation")
     )
-    # In letters, since every digit ends a sentence of theirs.
+    # Letters, since every digit ends a sentence for their scripts.
     names = [
         "item-" + str(number).translate(str.maketrans("0123456789", "abcdefghij"))
         for number in range(count)
@@ -416,15 +416,18 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         single, "claim_scores.Mistral", script, *common, world=vllm_like(by_name)
     )["full"]
     theirs = [counted(saved[name]) for name in names]
-    said = map(mistral_claim, replies)
-    ours = [our_count(one if isinstance(one, Unreadable) else [one]) for one in said]
+    verdicts = map(mistral_claim, replies)
+    ours = [
+        our_count(verdict if isinstance(verdict, Unreadable) else [verdict])
+        for verdict in verdicts
+    ]
     differ += compare("claims, Mistral", replies, theirs, ours)
 
     def their_sentence(records: Sequence[Any]) -> Any:
         def count_them() -> tuple[int, int]:
-            found = citation_scores({"full": {"x": records[:1]}})
-            return round(found["citation_recall"]["total"]), round(
-                found["citation_precision"]["total"] * 2
+            scores = citation_scores({"full": {"x": records[:1]}})
+            return round(scores["citation_recall"]["total"]), round(
+                scores["citation_precision"]["total"] * 2
             )
 
         return outcome(count_them)
@@ -460,8 +463,8 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         def key(chat: list[Any]) -> str:
             return str(json.loads(chat[-1]["content"])["generated_sentence"].split()[0])
 
-        # Of the second sentence nothing is compared; it is there because an output of
-        # one segment is not asked about.
+        # The second sentence is not compared; it is there because their script skips
+        # outputs of one segment.
         world = openai_like(by_name, key)
         if who == "Mistral":
             world = vllm_like(by_name)
@@ -500,8 +503,10 @@ def check_doclens(tree: Path, folder: Path, count: int) -> int:
         str(prompts / "general_subclaim_generation.json"),
     )
     script = "claim_evaluation/generate_subclaims.py"
-    made = score_file(texts, "output_claim_min1max30.json", script, *mode, world=world)
-    theirs = [item["subclaims_output"] for item in made]
+    generated = score_file(
+        texts, "output_claim_min1max30.json", script, *mode, world=world
+    )
+    theirs = [item["subclaims_output"] for item in generated]
     return differ + compare(
         "claims made, GPT",
         replies,

@@ -59,7 +59,7 @@ def make_questions(count: int) -> list[Question]:
 
 
 def serve(latency: float) -> None:
-    """Serves until standard input ends, then says how many requests came and how many at once."""
+    """Serves until standard input ends, then prints how many requests came, and the most at once."""
     with FaultServer(
         answer=lambda call: '{"verdict": "entailment"}', latency=latency
     ) as server:
@@ -70,7 +70,7 @@ def serve(latency: float) -> None:
 
 @contextmanager
 def judge_server(latency: float) -> Iterator[tuple[str, list[int]]]:
-    """A server in its own process: its base URL, and after the block its requests and the most at once."""
+    """Starts a server in its own process; yields its base URL, and after the block its requests and the most at once."""
     command = [sys.executable, __file__, "--serve", "--latency", str(latency)]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -55,26 +55,28 @@ FIGURES: Final = {
     "Hall_norm": "hallucination_norm_official",
 }
 ASKS_IF_ANSWERED: Final = '"answered": true or false'
-"""Stands in the one question beside the authors' that is asked with their prompts: whether an unsure text is an answer."""
+"""A text of the only further question that is asked with their prompts: whether an unsure text is an answer."""
 
 
 Answers = list[dict[str, str]]
 
 
 def example_answers(checkout: Path) -> Answers:
-    """The authors' examples."""
-    found: Answers = json.loads(
+    """Reads the authors' examples."""
+    answers: Answers = json.loads(
         (checkout / "dummy_res.json").read_text(encoding="utf-8")
     )
-    return found
+    return answers
 
 
 def untidy_answers(checkout: Path, chance: random.Random) -> Answers:
-    """An answer to each question, in the authors' form, and one to a question that nobody asked, which both leave out."""
+    """Writes an answer to each question, in the authors' form, and one to an unknown question, which both sides leave out."""
     lines = (checkout / "dataset" / "questions_w_answers.jsonl").read_text(
         encoding="utf-8"
     )
-    theirs = {each["Question"]: each["result"] for each in example_answers(checkout)}
+    theirs = {
+        answer["Question"]: answer["result"] for answer in example_answers(checkout)
+    }
     answers = [{"Question": "Who asked this?", "result": "Nobody."}]
     for line in lines.splitlines():
         question = json.loads(line)["Question"]
@@ -89,7 +91,7 @@ def untidy_answers(checkout: Path, chance: random.Random) -> Answers:
 
 
 def reply(call: Call, seed: int) -> str:
-    """What the judge says: the same to the same request."""
+    """Returns the judge's reply, the same to the same request."""
     messages = call.body["messages"]
     digest = hashlib.sha256(json.dumps([seed, messages]).encode()).hexdigest()
     chance = random.Random(digest)
@@ -101,7 +103,7 @@ def reply(call: Call, seed: int) -> str:
 
 
 def with_reasoning(answer: str) -> str:
-    """The answer behind reasoning; one with white space around it stays, since that would be the reasoning's."""
+    """Puts reasoning before an answer, unless it has white space around it, which would count as reasoning."""
     return (
         f"<think>\nIs it so?\n</think>\n\n{answer}"
         if answer.strip() == answer
@@ -117,16 +119,18 @@ def compare_file(
     checkout: Path,
     python: Path,
     data: Path,
-    place: Path,
+    folder: Path,
 ) -> bool:
-    """One file of answers, theirs and ours; prints what was compared."""
-    theirs_place, results = place / "theirs", place / "results.json"
+    """Compares their figures and ours for one file of answers, and prints the result."""
+    theirs_folder, results = folder / "theirs", folder / "results.json"
     for name in ("evaluation", "dataset"):
-        shutil.copytree(checkout / name, theirs_place / name)
-    shutil.copy(checkout / "run_eval.py", theirs_place)
+        shutil.copytree(checkout / name, theirs_folder / name)
+    shutil.copy(checkout / "run_eval.py", theirs_folder)
     results.write_text(json.dumps(answers), encoding="utf-8")
-    reasoned = [{**each, "result": with_reasoning(each["result"])} for each in answers]
-    (place / "reasoned.json").write_text(json.dumps(reasoned), encoding="utf-8")
+    reasoned = [
+        {**answer, "result": with_reasoning(answer["result"])} for answer in answers
+    ]
+    (folder / "reasoned.json").write_text(json.dumps(reasoned), encoding="utf-8")
     with recording(lambda call: reply(call, seed)) as server:
         azure = {"OPENAI_API_BASE": server.base_url, "OPENAI_API_KEY": "k"}
         azure |= {"OPENAI_API_TYPE": "azure", "OPENAI_API_VERSION": "2023-05-15"}
@@ -134,12 +138,12 @@ def compare_file(
             python,
             Path("run_eval.py"),
             *("--result_file", str(results), "--version", "out"),
-            folder=theirs_place,
+            folder=theirs_folder,
             environment=azure,
         )
-        asked = list(server.calls)
+        their_calls = list(server.calls)
     theirs = json.loads(
-        (theirs_place / "out" / "macro_results.json").read_text(encoding="utf-8")
+        (theirs_folder / "out" / "macro_results.json").read_text(encoding="utf-8")
     )
     same = True
     for name, how in (
@@ -152,7 +156,7 @@ def compare_file(
                     "score",
                     "kqa",
                     "--responses",
-                    place / f"{name}.json",
+                    folder / f"{name}.json",
                     "--data",
                     data,
                 ),
@@ -162,29 +166,29 @@ def compare_file(
                     "--upstream",
                     checkout,
                     "--out",
-                    place / name,
+                    folder / name,
                 ),
                 *("--judge", "openai-api/local/gpt-4"),
                 server=server,
-                folder=place,
+                folder=folder,
             )
             sent = list(server.calls)
         begun = [call for call in first(sent) if ASKS_IF_ANSWERED not in call.prompt]
-        found = compare(asked, begun)
-        differ = differing(theirs, results_of(place / name, "kqa"))
+        comparison = compare(their_calls, begun)
+        differ = differing(theirs, results_of(folder / name, "kqa"))
         print(
-            f"{what}, {how}: {found}; beside them {len(sent) - len(first(sent))} re-asks and "
+            f"{what}, {how}: {comparison}; beside them {len(sent) - len(first(sent))} re-asks and "
             f"{len(first(sent)) - len(begun)} questions whether it is an answer; figures that differ: {differ or 'none'}"
         )
-        same = same and found.same and not differ
+        same = same and comparison.same and not differ
     print(
-        f"  parameters, theirs: {parameters(asked)}\n  parameters, ours: {parameters(sent)}"
+        f"  parameters, theirs: {parameters(their_calls)}\n  parameters, ours: {parameters(sent)}"
     )
     return same
 
 
 def differing(theirs: Mapping[str, float], ours: Mapping[str, Any]) -> list[str]:
-    """The figures that are not the same to 1e-12."""
+    """Lists the figures that differ by more than 1e-12."""
     return [
         f"{name} {theirs[name]!r} {ours[metric]['value']!r}"
         for name, metric in FIGURES.items()
@@ -208,7 +212,7 @@ def main() -> None:
             files[f"round {seed}"] = untidy_answers(checkout, random.Random(seed))
         about = {"checkout": checkout, "python": options.python, "data": data}
         same = [
-            compare_file(answers, what, seed, place=Path(folder) / str(seed), **about)
+            compare_file(answers, what, seed, folder=Path(folder) / str(seed), **about)
             for seed, (what, answers) in enumerate(files.items())
         ]
     if not all(same):

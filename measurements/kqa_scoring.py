@@ -32,7 +32,7 @@ from medical_tasks.spec import Item, ItemScore
 
 
 class Instant:
-    """A judge that finds every statement neutral at once; counts what it is asked."""
+    """A judge that calls every statement neutral at once, and counts its questions."""
 
     name = "instant"
     comparable = False
@@ -41,7 +41,7 @@ class Instant:
         self.asked = 0
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        """Decides all at once."""
+        """Answers all questions at once."""
         self.asked += len(questions)
         return [self._decide(question) for question in questions]
 
@@ -59,7 +59,7 @@ class Instant:
 
 
 def fastest(rounds: int, work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds of the fastest round, and what it gave."""
+    """Returns the seconds of the fastest round, and its result."""
     best, result = float("inf"), None
     for _ in range(rounds):
         start = time.perf_counter()
@@ -71,7 +71,7 @@ def fastest(rounds: int, work: Callable[[], Any]) -> tuple[float, Any]:
 def measure(
     name: str, items: Sequence[Item], answers: Sequence[str], rounds: int
 ) -> None:
-    """Prints one line a way of judging."""
+    """Prints one line for each way of judging."""
     prompts = load_judge_prompts(KQA)
 
     def score(judge: Any, mode: Any) -> list[ItemScore]:
@@ -99,8 +99,8 @@ def measure(
                 )
                 seconds, scores = fastest(1, partial(score, session, "single"))
             show(f"{name}, {again}", seconds, session.stats.questions, "questions")
-            comp = [one.values["comprehensiveness"] for one in scores]
-            hall = [one.values["hallucination_rate"] for one in scores]
+            comp = [item_score.values["comprehensiveness"] for item_score in scores]
+            hall = [item_score.values["hallucination_rate"] for item_score in scores]
             print(
                 f"    comprehensiveness {sum(comp) / len(comp):.4f}, hallucination rate {sum(hall) / len(hall):.4f}"
             )

@@ -30,7 +30,7 @@ COMMAND = (sys.executable, "-m", "medical_tasks")
 
 
 def measure(label: str, *words: str | Path, report: Path | None = None) -> None:
-    """Runs a command and prints what it took; then the same of the report of its run, with the data in `report`."""
+    """Prints time and memory of a command, then of the report of its run, with the data in `report`."""
     with tempfile.TemporaryDirectory() as out:
         taken(label, *words, "--config", "fresh", "--out", f"{out}/run")
         if report is not None:
@@ -38,7 +38,7 @@ def measure(label: str, *words: str | Path, report: Path | None = None) -> None:
 
 
 def taken(label: str, *words: str | Path) -> None:
-    """Runs a command and prints what it took."""
+    """Runs a command and prints its time and memory."""
     process = subprocess.Popen([*COMMAND, *map(str, words)], stdout=subprocess.DEVNULL)
     # of this child alone, unlike RUSAGE_CHILDREN
     _, status, used = os.wait4(process.pid, 0)

@@ -36,7 +36,7 @@ COMMAND = [sys.executable, "-m", "medical_tasks", "leaderboard"]
 
 
 def timed(command: list[str]) -> str:
-    """CPU seconds and peak MB of a program."""
+    """Returns CPU seconds and peak MB of a program."""
     code = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
         "u = resource.getrusage(resource.RUSAGE_CHILDREN); print(u.ru_utime + u.ru_stime, u.ru_maxrss / 1024)"
@@ -53,7 +53,7 @@ def timed(command: list[str]) -> str:
 
 
 def size(path: Path) -> str:
-    """Bytes of a file, and of its packed twin."""
+    """Returns the bytes of a file, and of its packed twin."""
     packed = path.with_name(f"{path.name}.gz")
     return f"{path.stat().st_size / 1e6:.2f} MB" + (
         f" ({packed.stat().st_size / 1e6:.2f} packed)" if packed.exists() else ""
@@ -126,7 +126,7 @@ def main() -> None:
 
 
 async def read(address: str, readers: int, seconds: int) -> tuple[list[float], int]:
-    """What each load of the page and its data took, as a browser that has neither asks for them."""
+    """Times loads of the page and its data, as a browser with an empty cache requests them."""
     host, port = address.split("/")[2].split(":")
     times: list[float] = []
     failed = 0
@@ -150,19 +150,19 @@ async def read(address: str, readers: int, seconds: int) -> tuple[list[float], i
             failed += 1
         times.append(time.perf_counter() - began)
 
-    async def reader(place: int) -> None:
-        await asyncio.sleep(place / readers)
+    async def reader(index: int) -> None:
+        await asyncio.sleep(index / readers)
         while time.monotonic() < end:
             for path in ("/", "/leaderboard.js", "/data/board.json"):
                 await ask(path)
             await asyncio.sleep(1)
 
-    await asyncio.gather(*(reader(place) for place in range(readers)))
+    await asyncio.gather(*(reader(index) for index in range(readers)))
     return times, failed
 
 
 def in_browser(chromium: str, address: str) -> None:
-    """How fast a reader sees the table, and what is left of it after a letter."""
+    """Times how fast the table is visible in a browser, and how fast a letter filters it."""
     from playwright.sync_api import sync_playwright
 
     measure = """letter => { const field = document.getElementById('models-search'); const began = performance.now();

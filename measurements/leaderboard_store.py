@@ -69,32 +69,32 @@ def _at_once(folder: Path, count: int) -> bool:
     with ProcessPoolExecutor(
         _PROCESSES, mp_context=multiprocessing.get_context("spawn")
     ) as processes:
-        told = processes.map(
+        results = processes.map(
             _share,
             [folder] * _PROCESSES,
-            [twice[part::_PROCESSES] for part in range(_PROCESSES)],
+            [twice[start::_PROCESSES] for start in range(_PROCESSES)],
         )
-        taken = [name for each in told for name in each if name]
+        taken = [name for names in results for name in names if name]
     seconds = time.perf_counter() - start
-    found = check_store(_board(folder))
-    stored = {one.id for one in _board(folder).submissions()}
+    check = check_store(_board(folder))
+    stored = {submission.id for submission in _board(folder).submissions()}
     sound = (
         len(taken) == len(set(taken)) == count
         and stored == set(taken)
-        and not found.problems
-        and not found.waiting
+        and not check.problems
+        and not check.waiting
     )
     print(
         f"{count} packages, each submitted twice by {_PROCESSES} processes of {_THREADS} threads: {len(taken)} taken, "
-        f"{len(stored)} in the store, {len(twice) - len(taken)} told that they are there, {found.events} events, "
-        f"{len(found.problems)} problems; {seconds:.1f} s"
+        f"{len(stored)} in the store, {len(twice) - len(taken)} refused as duplicates, {check.events} events, "
+        f"{len(check.problems)} problems; {seconds:.1f} s"
     )
     return sound
 
 
 def _killed(folder: Path, count: int) -> bool:
     moments = random.Random(1)
-    lost = problems = waiting = told = 0
+    lost = problems = waiting = accepted = 0
     for number in range(count):
         command = [sys.executable, "-c", _HANDS_IN, str(folder), f"writer {number}"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
@@ -105,16 +105,16 @@ def _killed(folder: Path, count: int) -> bool:
             writer.kill()
             names += writer.stdout.read().split()
         names = [name for name in names if len(name) == 16]
-        found = check_store(_board(folder))
-        stored = {one.id for one in _board(folder).submissions()}
-        told, lost = told + len(names), lost + len(set(names) - stored)
-        problems, waiting = problems + len(found.problems), waiting + len(found.waiting)
-    found = check_store(_board(folder))
+        check = check_store(_board(folder))
+        stored = {submission.id for submission in _board(folder).submissions()}
+        accepted, lost = accepted + len(names), lost + len(set(names) - stored)
+        problems, waiting = problems + len(check.problems), waiting + len(check.waiting)
+    check = check_store(_board(folder))
     print(
-        f"{count} writers killed: {told} submissions told as taken, {lost} of them lost, {found.packages} packages, {found.events} "
-        f"events; {waiting} packages without an event, mended; {problems} problems"
+        f"{count} writers killed: {accepted} submissions reported as taken, {lost} of them lost, "
+        f"{check.packages} packages, {check.events} events; {waiting} packages without an event, mended; {problems} problems"
     )
-    return lost == 0 and problems == 0 and found.packages == found.events
+    return lost == 0 and problems == 0 and check.packages == check.events
 
 
 def _read(folder: Path, count: int) -> bool:
@@ -141,7 +141,7 @@ def _read(folder: Path, count: int) -> bool:
 
 
 def main() -> int:
-    """Measures; 1 when anything is not as it must be."""
+    """Runs all parts; 1 if any result is wrong."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -37,32 +37,32 @@ def main() -> None:
     parser.add_argument("--slow", type=int, default=50)
     parser.add_argument("--tries", type=int, default=20)
     parser.add_argument("--megabytes", type=int, default=8)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as made, contextlib.ExitStack() as stack:
-        store, folder = Path(made) / "store", Path(made) / "folder"
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as stack:
+        store, folder = Path(scratch) / "store", Path(scratch) / "folder"
         store.mkdir()
         folder.mkdir()
         space = stack.enter_context(served(store, folder=folder))
-        measure(space, "no slow uploads", [], given)
+        measure(space, "no slow uploads", [], options)
         for label, addresses in (
-            ("slow ones of one address", ["8.8.8.8"] * given.slow),
+            ("slow ones of one address", ["8.8.8.8"] * options.slow),
             (
                 "slow ones of as many addresses",
-                [f"8.8.{n // 250}.{n % 250}" for n in range(given.slow)],
+                [f"8.8.{n // 250}.{n % 250}" for n in range(options.slow)],
             ),
-            ("slow ones of the honest address", [HONEST] * given.slow),
+            ("slow ones of the honest address", [HONEST] * options.slow),
         ):
-            measure(space, f"{given.slow} {label}", addresses, given)
+            measure(space, f"{options.slow} {label}", addresses, options)
 
 
 def measure(
-    space: Served, label: str, addresses: list[str], given: argparse.Namespace
+    space: Served, label: str, addresses: list[str], options: argparse.Namespace
 ) -> None:
     """Prints a line of figures."""
     in_time, uploads, pages = 0, [], []
-    content = b"PK\3\4" + bytes(given.megabytes << 20)
+    content = b"PK\3\4" + bytes(options.megabytes << 20)
     with trickling(space, addresses):
-        for _ in range(given.tries):
+        for _ in range(options.tries):
             began = time.perf_counter()
             with contextlib.suppress(httpx.HTTPError):
                 headers = {"X-Forwarded-For": HONEST, "Content-Type": "application/zip"}
@@ -78,7 +78,7 @@ def measure(
             httpx.get(space.address, timeout=60).raise_for_status()
             pages.append(time.perf_counter() - began)
     print(
-        f"{label}: {in_time} of {given.tries} uploads of {given.megabytes} MiB within 10 s (median "
+        f"{label}: {in_time} of {options.tries} uploads of {options.megabytes} MiB within 10 s (median "
         f"{1000 * statistics.median(uploads):.0f} ms, longest {1000 * max(uploads):.0f} ms); page: median "
         f"{1000 * statistics.median(pages):.0f} ms, longest {1000 * max(pages):.0f} ms",
         flush=True,
@@ -87,7 +87,7 @@ def measure(
 
 @contextlib.contextmanager
 def trickling(space: Served, addresses: list[str]) -> Iterator[None]:
-    """Keeps slow uploads going; one that is ended begins again."""
+    """Keeps slow uploads going; one that the server ends begins again."""
     over = threading.Event()
 
     def trickle(address: str) -> None:

@@ -31,7 +31,7 @@ def _words(draw: random.Random, count: int) -> str:
     return " ".join(f"w{draw.randrange(50_000)}" for _ in range(count))
 
 
-def one(rows: int) -> None:
+def measure(rows: int) -> None:
     draw = random.Random(0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -63,7 +63,7 @@ def one(rows: int) -> None:
 
 def main() -> None:
     if sys.argv[1:2] == ["--one"]:
-        one(int(sys.argv[2]))
+        measure(int(sys.argv[2]))
         return
     for rows in sys.argv[1:] or ["2000", "20000"]:
         subprocess.run([sys.executable, __file__, "--one", rows], check=True)

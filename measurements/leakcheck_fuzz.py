@@ -76,7 +76,7 @@ def _tar(text: str, mode: str = "w") -> bytes:
 
 
 def _tar_link(text: str) -> bytes:
-    """An archive with nothing in it but a dead link whose target quotes."""
+    """Makes an archive with nothing but a dead link, whose target quotes the text."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         link = tarfile.TarInfo("link")
@@ -95,7 +95,7 @@ def _zip(
 
 
 def _sealed_zip(text: str) -> bytes:
-    """An archive whose headers say that it is encrypted."""
+    """Makes an archive whose headers mark it as encrypted."""
     raw = bytearray(_zip(text.encode()))
     raw[6] |= 1
     raw[raw.index(b"PK\x01\x02") + 8] |= 1
@@ -119,20 +119,20 @@ def _png(text: str, kind: bytes = b"zTXt") -> bytes:
 
 
 def _jpeg(text: str) -> bytes:
-    said = text.encode()
-    comment = b"\xff\xfe" + struct.pack(">H", len(said) + 2) + said
+    content = text.encode()
+    comment = b"\xff\xfe" + struct.pack(">H", len(content) + 2) + content
     return b"\xff\xd8\xff\xe0\x00\x10JFIF\0\x01\x01" + bytes(7) + comment + b"\xff\xd9"
 
 
 def _tiff(text: str) -> bytes:
-    said = text.encode() + b"\0"
-    entry = struct.pack("<HHII", 270, 2, len(said), 26)
-    return b"II*\0" + struct.pack("<IH", 8, 1) + entry + struct.pack("<I", 0) + said
+    content = text.encode() + b"\0"
+    entry = struct.pack("<HHII", 270, 2, len(content), 26)
+    return b"II*\0" + struct.pack("<IH", 8, 1) + entry + struct.pack("<I", 0) + content
 
 
 def _webp(text: str) -> bytes:
-    said = text.encode() + b" " * (len(text.encode()) % 2)
-    body = b"WEBPXMP " + struct.pack("<I", len(said)) + said
+    content = text.encode() + b" " * (len(text.encode()) % 2)
+    body = b"WEBPXMP " + struct.pack("<I", len(content)) + content
     return b"RIFF" + struct.pack("<I", len(body)) + body
 
 
@@ -189,7 +189,7 @@ def _safetensors(text: str) -> bytes:
 def _notebook(text: str) -> bytes:
     output = {
         "output_type": "stream",
-        "text": [f"{part}\n" for part in text.split(", ")],
+        "text": [f"{line}\n" for line in text.split(", ")],
     }
     cell = {"cell_type": "code", "source": [], "outputs": [output]}
     return json.dumps({"cells": [cell], "nbformat": 4, "nbformat_minor": 5}).encode()
@@ -305,7 +305,7 @@ _SHARE_OF_NAMES = 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """A file, and what the command reported of it."""
+    """A file, and what the command reported about it."""
 
     form: str
     damage: str
@@ -314,11 +314,11 @@ class Tried:
 
 
 def checked_files(count: int, seed: int) -> Iterator[Tried]:
-    """Makes files and runs the command on them, a folder at a time; raises AssertionError for what must not be."""
+    """Makes files and runs the command on them, a folder at a time; raises AssertionError for a wrong result."""
     draw = random.Random(seed)
     for first in range(0, count, _BATCH):
-        with tempfile.TemporaryDirectory(prefix="leakcheck-fuzz-") as made:
-            run, source = Path(made) / "run", Path(made) / "source.jsonl"
+        with tempfile.TemporaryDirectory(prefix="leakcheck-fuzz-") as scratch:
+            run, source = Path(scratch) / "run", Path(scratch) / "source.jsonl"
             source.write_text(json.dumps({"note": PLANTED}), encoding="utf-8")
             run.mkdir()
             names = [
@@ -362,27 +362,27 @@ def _report(run: Path, source: Path) -> dict[str, dict[str, object]]:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = medical_tasks(["leakcheck", str(run), "--source", str(source), "--json"])
-    said = out.getvalue() + err.getvalue()
+    output = out.getvalue() + err.getvalue()
     report: dict[str, dict[str, object]] = json.loads(out.getvalue())
     expected = 4 if report["found"] else 5 if report["unreadable"] else 0
     if code != expected:
         raise AssertionError(f"exit code {code} where {expected} was expected")
-    if quoted := _quoted(said):
+    if quoted := _quoted(output):
         raise AssertionError(f"printed: {quoted!r}")
-    if "\x1b" in err.getvalue() or "\\u001b" in said:
+    if "\x1b" in err.getvalue() or "\\u001b" in output:
         raise AssertionError("a name was printed with its orders to the terminal")
     return report
 
 
-def _quoted(said: str) -> str:
-    """Three words of the planted text in a row that were printed, or ""."""
-    words, printed = PLANTED.split(), " ".join(said.split())
+def _quoted(output: str) -> str:
+    """Returns three consecutive words of the planted text that were printed, or ""."""
+    words, printed = PLANTED.split(), " ".join(output.split())
     runs = (" ".join(words[at : at + 3]) for at in range(len(words) - 2))
     return next((run for run in runs if run in printed), "")
 
 
 def _outcome(report: dict[str, dict[str, object]], name: str) -> str:
-    """What the report says of a file, by the number that its name begins with or, of a name that is not shown, its digest."""
+    """Finds the outcome of a file in the report, by the number that begins its name, or by the digest of a hidden name."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     for kind, outcome in (("found", "found"), ("unreadable", "not looked into")):
         if any(shown.startswith(name[:6]) or digest in shown for shown in report[kind]):
@@ -411,11 +411,13 @@ def main() -> None:
     options = parser.parse_args()
     began = time.perf_counter()
     tries = list(checked_files(options.files, options.seed))
-    print(_table(Counter((each.form, each.planted, each.outcome) for each in tries)))
-    total = Counter((each.planted, each.outcome) for each in tries)
-    for planted, said in ((True, "with the text"), (False, "without it")):
+    print(
+        _table(Counter((trial.form, trial.planted, trial.outcome) for trial in tries))
+    )
+    total = Counter((trial.planted, trial.outcome) for trial in tries)
+    for planted, label in ((True, "with the text"), (False, "without it")):
         print(
-            f"{said}: "
+            f"{label}: "
             + ", ".join(
                 f"{total[planted, outcome]:,} {outcome}" for outcome in OUTCOMES
             )

@@ -33,7 +33,7 @@ def measure(model: Model, count: int, size: int) -> tuple[float, int]:
     model.generate(requests, results.append)
     seconds = time.perf_counter() - start
     return seconds, sum(
-        one.output_tokens or 0 for one in results if isinstance(one, Answer)
+        result.output_tokens or 0 for result in results if isinstance(result, Answer)
     )
 
 
@@ -44,17 +44,17 @@ def main() -> None:
     parser.add_argument("--batch-sizes", default="1,8,32")
     parser.add_argument("--count", type=int, default=256)
     parser.add_argument("--size", type=int, default=64)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         toy = make_toy_model(Path(scratch) / "toy", TEXTS)
-        for batch in given.batch_sizes.split(","):
+        for batch in options.batch_sizes.split(","):
             model = open_hf(f"hf/{toy}", options={"batch_size": batch})
             measure(model, 16, 8)
-            seconds, tokens = measure(model, given.count, given.size)
+            seconds, tokens = measure(model, options.count, options.size)
             if model.is_main:
                 print(
-                    f"batch {batch:>3}: {given.count / seconds:7.1f} answers/s, {tokens / seconds:7.0f} tokens/s "
-                    f"({given.count} answers, {tokens} tokens, {seconds:.2f} s)",
+                    f"batch {batch:>3}: {options.count / seconds:7.1f} answers/s, {tokens / seconds:7.0f} tokens/s "
+                    f"({options.count} answers, {tokens} tokens, {seconds:.2f} s)",
                     flush=True,
                 )
             model.close()

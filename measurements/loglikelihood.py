@@ -39,7 +39,7 @@ def widen(folder: Path, vocabulary: int) -> None:
 
 
 def peak() -> int:
-    """Most memory this process has had, in bytes."""
+    """Returns the peak memory of this process, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -62,8 +62,8 @@ def measure(
         prompts = [layout.render(request.messages) for request in requests]
         model.inner.loglikelihood(
             [
-                Doc(query=one, choices=list("ABCDE"), gold_index=0, task_name="m")
-                for one in prompts
+                Doc(query=prompt, choices=list("ABCDE"), gold_index=0, task_name="m")
+                for prompt in prompts
             ]
         )
     else:
@@ -88,32 +88,32 @@ def main() -> None:
     parser.add_argument("--vocabulary", type=int, default=32000)
     parser.add_argument("--lighteval", action="store_true")
     parser.add_argument("--model", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.model:
+    options = parser.parse_args()
+    if options.model:
         measure(
-            given.model,
-            given.batch_sizes,
-            given.questions,
-            given.tokens,
-            given.lighteval,
+            options.model,
+            options.batch_sizes,
+            options.questions,
+            options.tokens,
+            options.lighteval,
         )
         return
     with tempfile.TemporaryDirectory() as scratch:
         folder = make_toy_model(Path(scratch) / "toy", TEXTS)
-        widen(folder, given.vocabulary)
-        for batch in given.batch_sizes.split(","):
+        widen(folder, options.vocabulary)
+        for batch in options.batch_sizes.split(","):
             words = [
                 "--model",
                 str(folder),
                 "--batch-sizes",
                 batch,
                 "--questions",
-                str(given.questions),
+                str(options.questions),
             ]
             words += [
                 "--tokens",
-                str(given.tokens),
-                *(["--lighteval"] if given.lighteval else []),
+                str(options.tokens),
+                *(["--lighteval"] if options.lighteval else []),
             ]
             subprocess.run(
                 [sys.executable, __file__, *words],

@@ -37,7 +37,7 @@ OUTCOMES: Final = (
 
 
 class Reply(NamedTuple):
-    """A reply with its gold, and whether it states it."""
+    """A reply with its gold, and whether the reply states it."""
 
     text: str
     calculator_id: int
@@ -47,15 +47,15 @@ class Reply(NamedTuple):
     right: bool
 
 
-class Place(NamedTuple):
-    """Where a pattern stands: which rule, and which of its patterns."""
+class PatternPosition(NamedTuple):
+    """The position of a pattern: its rule, and its index in the rule."""
 
     rule: int
     pattern: int
 
 
 def replies(source: Path | None) -> Iterator[Reply]:
-    """All replies of both scripts' forms, and the golds' explanations from the authors' CSV."""
+    """Lists all replies of both scripts' forms, and the golds' explanations from the authors' CSV."""
     for statement_author in medcalc_statements.AUTHORS:
         for case in medcalc_statements.cases(author=statement_author):
             limits = (case.gold, case.lower, case.upper)
@@ -83,26 +83,26 @@ def replies(source: Path | None) -> Iterator[Reply]:
 
 
 class Ablation:
-    """Stands in for `reason_of`: leaves patterns out, and notes which ones hold."""
+    """Replaces `reason_of`: leaves patterns out, and records which ones match."""
 
     def __init__(self) -> None:
-        self.left_out: frozenset[Place] = frozenset()
-        self.holding: set[Place] = set()
+        self.left_out: frozenset[PatternPosition] = frozenset()
+        self.holding: set[PatternPosition] = set()
 
     def reason_of(self, front: str, behind: str) -> str:
-        """As `rules.reason_of`, without the patterns that are left out."""
+        """Does what `rules.reason_of` does, without the patterns that are left out."""
         sentence = f"{front}{rules.THIS}{behind}"
         for number, rule in enumerate(rules.RULES):
             for index, pattern in enumerate(rule.patterns):
-                place = Place(number, index)
-                if place not in self.left_out and pattern.search(sentence):
-                    self.holding.add(place)
+                position = PatternPosition(number, index)
+                if position not in self.left_out and pattern.search(sentence):
+                    self.holding.add(position)
                     return rule.reason
         return ""
 
 
 def decision_on(reply: Reply) -> Decision:
-    """How a reply is decided now."""
+    """Decides a reply with the current patterns."""
     return decide(
         reply.text,
         calculator_id=reply.calculator_id,
@@ -113,7 +113,7 @@ def decision_on(reply: Reply) -> Decision:
 
 
 def outcome(reply: Reply, before: Decision, after: Decision) -> str:
-    """Which of `OUTCOMES` a change of decision is."""
+    """Names the one of `OUTCOMES` that a change of decision is."""
     if before.correct == after.correct:
         return "read otherwise"
     if reply.right:
@@ -121,8 +121,8 @@ def outcome(reply: Reply, before: Decision, after: Decision) -> str:
     return "wrong accepted" if after.correct else "wrong shed"
 
 
-def pattern_nodes() -> dict[Place, int]:
-    """The syntax-tree nodes of each pattern in `RULES`."""
+def pattern_nodes() -> dict[PatternPosition, int]:
+    """Counts the syntax-tree nodes of each pattern in `RULES`."""
     tree = ast.parse(Path(rules.__file__).read_text(encoding="utf-8"))
     value = next(
         node.value
@@ -132,48 +132,50 @@ def pattern_nodes() -> dict[Place, int]:
         and node.target.id == "RULES"
     )
     assert isinstance(value, ast.Tuple)
-    nodes: dict[Place, int] = {}
+    nodes: dict[PatternPosition, int] = {}
     for number, rule in enumerate(value.elts):
         assert isinstance(rule, ast.Call)
         patterns = rule.args[2]
         assert isinstance(patterns, ast.Call)
         for index, pattern in enumerate(patterns.args):
-            nodes[Place(number, index)] = sum(1 for _ in ast.walk(pattern))
+            nodes[PatternPosition(number, index)] = sum(1 for _ in ast.walk(pattern))
     return nodes
 
 
 def table(sample: Sequence[Reply], *, whole_rules: bool) -> str:
-    """One line for each pattern, or for each rule."""
+    """Writes one line for each pattern, or for each rule."""
     ablation = Ablation()
     mock.patch.object(rules, "reason_of", ablation.reason_of).start()
     before: list[Decision] = []
-    used_by: defaultdict[Place, list[int]] = defaultdict(list)
+    used_by: defaultdict[PatternPosition, list[int]] = defaultdict(list)
     for number, reply in enumerate(sample):
         ablation.holding = set()
         before.append(decision_on(reply))
-        for place in ablation.holding:
-            used_by[place].append(number)
+        for position in ablation.holding:
+            used_by[position].append(number)
 
     nodes = pattern_nodes()
-    groups: defaultdict[int | Place, list[Place]] = defaultdict(list)
-    for place in nodes:
-        groups[place.rule if whole_rules else place].append(place)
+    groups: defaultdict[int | PatternPosition, list[PatternPosition]] = defaultdict(
+        list
+    )
+    for position in nodes:
+        groups[position.rule if whole_rules else position].append(position)
 
     lines = [f"| rule | nodes | holds | {' | '.join(OUTCOMES)} |", "|---" * 8 + "|"]
-    for places in groups.values():
-        ablation.left_out = frozenset(places)
-        numbers = {number for place in places for number in used_by[place]}
+    for positions in groups.values():
+        ablation.left_out = frozenset(positions)
+        numbers = {number for position in positions for number in used_by[position]}
         changes: Counter[str] = Counter()
         for number in sorted(numbers):
             after = decision_on(sample[number])
             if after != before[number]:
                 changes[outcome(sample[number], before[number], after)] += 1
 
-        rule = rules.RULES[places[0].rule]
+        rule = rules.RULES[positions[0].rule]
         name = f"{rule.reason}: {rule.law}"
         if not whole_rules:
-            name += f" ({places[0].pattern + 1})"
-        cost = sum(nodes[place] for place in places)
+            name += f" ({positions[0].pattern + 1})"
+        cost = sum(nodes[position] for position in positions)
         counts = " | ".join(f"{changes[kind]:,}" for kind in OUTCOMES)
         lines.append(f"| {name} | {cost} | {len(numbers):,} | {counts} |")
 

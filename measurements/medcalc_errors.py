@@ -277,8 +277,8 @@ WORDS = ("zero", "one", "two", "three", "four", "five", "six")
 
 
 @dataclass(frozen=True)
-class Told:
-    """One criterion as a reply tells it: `finding` in a few words, `sentence` in a whole one."""
+class Criterion:
+    """One criterion as a reply words it: `finding` in a few words, `sentence` as a full sentence."""
 
     name: str
     finding: str
@@ -298,9 +298,9 @@ class Reply:
 
 
 def labels_of(result: Result) -> list[tuple[str, float]]:
-    """The criteria of a score in the calculator's own words, with their points."""
-    found = (STEP.fullmatch(line) for line in result.explanation.split("\n"))
-    return [(match["label"], float(match["points"])) for match in found if match]
+    """Lists the criteria of a score in the calculator's own words, with their points."""
+    matches = (STEP.fullmatch(line) for line in result.explanation.split("\n"))
+    return [(match["label"], float(match["points"])) for match in matches if match]
 
 
 def _capital(text: str) -> str:
@@ -322,21 +322,23 @@ CHOICES = (
 """Labels of criteria that have a class, by what stands before it."""
 
 
-def _told_finding(label: str, points: float, dice: random.Random) -> Told:
-    """Words of our own for a finding that is present or absent."""
+def _finding_criterion(label: str, points: float, dice: random.Random) -> Criterion:
+    """Words a finding that is present or absent."""
     yes = label.endswith(" present")
     head = label.removesuffix(" present" if yes else " absent")
     name = dice.choice((head, *SAID.get(head, ())))
     sentence = dice.choice(HAS if yes else LACKS).format(
         n=_lower(name), N=_capital(_lower(name))
     )
-    return Told(
+    return Criterion(
         name, dice.choice(YES if yes else NO), sentence, points, points != 0 or yes
     )
 
 
-def _told_measured(measured: re.Match[str], points: float, dice: random.Random) -> Told:
-    """Words of our own for a criterion with a number."""
+def _measured_criterion(
+    measured: re.Match[str], points: float, dice: random.Random
+) -> Criterion:
+    """Words a criterion with a number."""
     head = measured["name"]
     name = dice.choice((head, *SAID.get(head, ())))
     number = f"{float(measured['value']):.4g}"
@@ -352,27 +354,29 @@ def _told_measured(measured: re.Match[str], points: float, dice: random.Random) 
         sentence += dice.choice(
             (f", which is {klass}", f" ({klass})", f" and falls in the class {klass}")
         )
-    return Told(name, finding, sentence, points, points != 0)
+    return Criterion(name, finding, sentence, points, points != 0)
 
 
-def told(label: str, points: float, dice: random.Random) -> Told:
-    """Words of our own for one criterion."""
+def write_criterion(label: str, points: float, dice: random.Random) -> Criterion:
+    """Words one criterion of a score."""
     if label.endswith((" present", " absent")):
-        return _told_finding(label, points, dice)
+        return _finding_criterion(label, points, dice)
     measured = MEASURED.fullmatch(label)
     if measured:
-        return _told_measured(measured, points, dice)
+        return _measured_criterion(measured, points, dice)
     head, _, rest = label.partition(" ")
     for prefix in CHOICES:
         if label.startswith(prefix + " "):
             head, rest = prefix, label.removeprefix(prefix + " ")
     if label.startswith("Best "):
-        part, value = re.fullmatch(r"Best (\w+) response (\d) of \d", label).groups()  # type: ignore[union-attr]
-        name = f"{_capital(part)} response"
-        return Told(
+        response, value = re.fullmatch(
+            r"Best (\w+) response (\d) of \d", label
+        ).groups()  # type: ignore[union-attr]
+        name = f"{_capital(response)} response"
+        return Criterion(
             name,
-            f"{part[0].upper()}{value}",
-            f"Best {part} response scores {part[0].upper()}{value}",
+            f"{response[0].upper()}{value}",
+            f"Best {response} response scores {response[0].upper()}{value}",
             points,
             True,
         )
@@ -388,13 +392,13 @@ def told(label: str, points: float, dice: random.Random) -> Told:
             else ("Cough or coryza", "Absence of cough or coryza")
         )
         yes = none == name.startswith("Absence")
-        said = ("There is no " if none else "The patient has a ") + name.removeprefix(
-            "Absence of "
-        ).lower()
-        return Told(
+        sentence = (
+            "There is no " if none else "The patient has a "
+        ) + name.removeprefix("Absence of ").lower()
+        return Criterion(
             name,
             dice.choice(("yes", "present")) if yes else dice.choice(("no", "absent")),
-            said,
+            sentence,
             points,
             True,
         )
@@ -406,7 +410,7 @@ def told(label: str, points: float, dice: random.Random) -> Told:
                 f"Gender: {rest}",
             )
         )
-        return Told(
+        return Criterion(
             dice.choice(("Sex", "Gender", "Sex category")),
             rest,
             sentence,
@@ -416,7 +420,7 @@ def told(label: str, points: float, dice: random.Random) -> Told:
     if label.startswith("Respiratory rate over 20"):
         rate = re.search(r"over 20 \(([^)]*)\) or .*\(([^)]*)\)", label)
         values = f"RR {rate[1]}, PaCO2 {rate[2]}"  # type: ignore[index]
-        return Told(
+        return Criterion(
             "Respiratory rate or PaCO2",
             values,
             f"For the respiratory criterion: {values}",
@@ -425,7 +429,7 @@ def told(label: str, points: float, dice: random.Random) -> Told:
         )
     if label.startswith("Blood pressure"):
         value = label.split(" ")[2]
-        return Told(
+        return Criterion(
             "Blood pressure",
             f"{value} mmHg",
             f"The blood pressure is {value} mmHg",
@@ -434,7 +438,7 @@ def told(label: str, points: float, dice: random.Random) -> Told:
         )
     if label.startswith("Glasgow coma score:"):
         value = label.rpartition(" ")[2]
-        return Told(
+        return Criterion(
             "Glasgow coma score",
             f"GCS {value}",
             f"With a GCS of {value} the coma item is 15 - GCS",
@@ -443,7 +447,7 @@ def told(label: str, points: float, dice: random.Random) -> Told:
         )
     if label.startswith("Circulation: "):
         _, _, why = label.partition("mcg/kg/min, ")
-        return Told(
+        return Criterion(
             "Cardiovascular",
             why,
             f"For the cardiovascular system: {why}",
@@ -451,7 +455,7 @@ def told(label: str, points: float, dice: random.Random) -> Told:
             points != 0,
         )
     if label.startswith("Kidney"):
-        return Told(
+        return Criterion(
             "Renal",
             label.partition("worse of ")[2],
             "Renal: " + label.partition("worse of ")[2],
@@ -460,7 +464,7 @@ def told(label: str, points: float, dice: random.Random) -> Told:
         )
     if head in ("Liver", "Solid"):
         raise ValueError(label)
-    return Told(head, rest or "noted", f"{head}: {rest}", points, points != 0)
+    return Criterion(head, rest or "noted", f"{head}: {rest}", points, points != 0)
 
 
 def _lower(name: str) -> str:
@@ -488,77 +492,81 @@ AWARDS = (
 )
 
 
-def numbered(items: Sequence[Told], dice: random.Random) -> str:
+def numbered(items: Sequence[Criterion], dice: random.Random) -> str:
     style = dice.randrange(4)
     lines = []
-    for n, each in enumerate(items, 1):
-        p = _p(each.points, dice, worded=True)
+    for n, criterion in enumerate(items, 1):
+        p = _p(criterion.points, dice, worded=True)
         if style == 0:
-            lines.append(f"{n}. {_capital(each.name)}: {each.finding} - {p}")
+            lines.append(f"{n}. {_capital(criterion.name)}: {criterion.finding} - {p}")
         elif style == 1:
-            lines.append(f"{n}) {each.sentence}{dice.choice(AWARDS).format(p=p)}.")
+            lines.append(f"{n}) {criterion.sentence}{dice.choice(AWARDS).format(p=p)}.")
         elif style == 2:
             lines.append(
-                f"{n}. **{_capital(each.name)}**: {each.sentence} → {each.points:+g}"
+                f"{n}. **{_capital(criterion.name)}**: {criterion.sentence} → {criterion.points:+g}"
             )
         else:
             lines += [
-                f"{n}. **{_capital(each.name)}**",
-                f"   - Finding: {each.finding}",
-                f"   - Points: {each.points:g}",
+                f"{n}. **{_capital(criterion.name)}**",
+                f"   - Finding: {criterion.finding}",
+                f"   - Points: {criterion.points:g}",
             ]
     return "\n".join(lines)
 
 
-def bullets(items: Sequence[Told], dice: random.Random) -> str:
+def bullets(items: Sequence[Criterion], dice: random.Random) -> str:
     style, sign = dice.randrange(4), dice.choice("-*•")
     lines = []
-    for each in items:
-        p = _p(each.points, dice)
+    for criterion in items:
+        p = _p(criterion.points, dice)
         lines.append(
             (
-                f"{sign} {_capital(each.name)} ({each.finding}): {p}",
-                f"{sign} {each.points:+g} for {_lower(each.name)} ({each.finding})",
-                f"{sign} {each.sentence}. [{p}]",
-                f"{sign} {_capital(each.name)} = {each.points:g} ({each.finding})",
+                f"{sign} {_capital(criterion.name)} ({criterion.finding}): {p}",
+                f"{sign} {criterion.points:+g} for {_lower(criterion.name)} ({criterion.finding})",
+                f"{sign} {criterion.sentence}. [{p}]",
+                f"{sign} {_capital(criterion.name)} = {criterion.points:g} ({criterion.finding})",
             )[style]
         )
     return "\n".join(lines)
 
 
-def paragraph(items: Sequence[Told], dice: random.Random) -> str:
+def paragraph(items: Sequence[Criterion], dice: random.Random) -> str:
     style = dice.randrange(3)
     if style == 0:
         return " ".join(
-            each.sentence
-            + dice.choice(AWARDS).format(p=_p(each.points, dice, worded=True))
+            criterion.sentence
+            + dice.choice(AWARDS).format(p=_p(criterion.points, dice, worded=True))
             + "."
-            for each in items
+            for criterion in items
         )
     if style == 1:  # grouped: "The patient scores 1 point for ..., 2 points for ..."
-        counted = [each for each in items if each.points or each.notable] or list(items)
-        rest = [each for each in items if each not in counted]
+        counted = [
+            criterion for criterion in items if criterion.points or criterion.notable
+        ] or list(items)
+        rest = [criterion for criterion in items if criterion not in counted]
         text = "The patient scores " + ", ".join(
-            f"{_p(each.points, dice)} for {_lower(each.name)} ({each.finding})"
-            for each in counted
+            f"{_p(criterion.points, dice)} for {_lower(criterion.name)} ({criterion.finding})"
+            for criterion in counted
         )
         return (
             text
             + "."
             + (
-                " No points for " + ", ".join(_lower(each.name) for each in rest) + "."
+                " No points for "
+                + ", ".join(_lower(criterion.name) for criterion in rest)
+                + "."
                 if rest
                 else ""
             )
         )
     parts = [
-        f"{_lower(each.name)} ({each.finding}, {_p(each.points, dice)})"
-        for each in items
+        f"{_lower(criterion.name)} ({criterion.finding}, {_p(criterion.points, dice)})"
+        for criterion in items
     ]
     return "Going through the criteria in turn: " + ", ".join(parts) + "."
 
 
-def table(items: Sequence[Told], dice: random.Random) -> str:
+def table(items: Sequence[Criterion], dice: random.Random) -> str:
     heads, make = dice.choice(
         (
             (
@@ -582,28 +590,35 @@ def table(items: Sequence[Told], dice: random.Random) -> str:
     rows = [
         heads,
         tuple("---" for _ in heads),
-        *(make(n, each) for n, each in enumerate(items, 1)),
+        *(make(n, criterion) for n, criterion in enumerate(items, 1)),
     ]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def narrative(items: Sequence[Told], dice: random.Random, slip: float = 0) -> str:
-    """Running totals, one of which may be wrong by `slip`."""
+def narrative(items: Sequence[Criterion], dice: random.Random, slip: float = 0) -> str:
+    """Writes running totals, one of which may be wrong by `slip`."""
     total, parts = 0.0, ["The current score is 0."]
-    counted = [place for place, each in enumerate(items) if each.points > 0] or [-1]
+    counted = [
+        index for index, criterion in enumerate(items) if criterion.points > 0
+    ] or [-1]
     at = dice.choice(counted)
-    for place, each in enumerate(items):
-        before, total = total, total + each.points + slip * (place == at)
-        if each.points > 0:
+    for index, criterion in enumerate(items):
+        before, total = total, total + criterion.points + slip * (index == at)
+        points = criterion.points
+        if points > 0:
+            amount = WORDS[int(points)] if points in (1, 2, 3) else f"{points:g}"
             tail = dice.choice(
                 (
-                    f"so we increase the score by {WORDS[int(each.points)] if each.points in (1, 2, 3) else f'{each.points:g}'}, "
-                    f"making the current total {before:g} + {each.points:g} = {total:g}",
-                    f"and so we add {_p(each.points, dice, worded=True)}, bringing the running total to {total:g}",
+                    f"so we increase the score by {amount}, "
+                    f"making the current total {before:g} + {points:g} = {total:g}",
+                    f"and so we add {_p(points, dice, worded=True)}, bringing the running total to {total:g}",
                 )
             )
-        elif each.points < 0:
-            tail = f"so we subtract {abs(each.points):g} points, making the total {before:g} - {abs(each.points):g} = {total:g}"
+        elif points < 0:
+            tail = (
+                f"so we subtract {abs(points):g} points, "
+                f"making the total {before:g} - {abs(points):g} = {total:g}"
+            )
         else:
             tail = dice.choice(
                 (
@@ -613,9 +628,9 @@ def narrative(items: Sequence[Told], dice: random.Random, slip: float = 0) -> st
                 )
             )
         parts.append(
-            f"{each.sentence}. Because of this, {tail}."
+            f"{criterion.sentence}. Because of this, {tail}."
             if dice.random() < 0.5
-            else f"{each.sentence}, {tail}."
+            else f"{criterion.sentence}, {tail}."
         )
     return "\n".join(parts)
 
@@ -628,9 +643,11 @@ WRITE = {
 }
 
 
-def _sum(items: Sequence[Told], total: float, dice: random.Random) -> str:
-    counted = [each.points for each in items if each.points]
-    shown = " + ".join(f"({each:g})" if each < 0 else f"{each:g}" for each in counted)
+def _sum(items: Sequence[Criterion], total: float, dice: random.Random) -> str:
+    counted = [criterion.points for criterion in items if criterion.points]
+    shown = " + ".join(
+        f"({points:g})" if points < 0 else f"{points:g}" for points in counted
+    )
     return dice.choice(
         (
             f"Total: {shown} = {total:g}" if len(counted) > 1 else f"Total: {total:g}",
@@ -644,27 +661,32 @@ def _sum(items: Sequence[Told], total: float, dice: random.Random) -> str:
 
 
 def written(
-    items: Sequence[Told], layout: str, total: float, answer: float, dice: random.Random
+    items: Sequence[Criterion],
+    layout: str,
+    total: float,
+    answer: float,
+    dice: random.Random,
 ) -> str:
-    """A whole reply."""
+    """Writes a whole reply."""
     if layout == "json":
         style = dice.randrange(3)
         if style == 0:
             steps: Any = [
                 {
-                    "criterion": each.name,
-                    "finding": each.finding,
-                    "points": _whole(each.points),
+                    "criterion": criterion.name,
+                    "finding": criterion.finding,
+                    "points": _whole(criterion.points),
                 }
-                for each in items
+                for criterion in items
             ]
             return json.dumps(
                 {"steps": steps, "total": _whole(total), "answer": f"{answer:g}"}
             )
         if style == 1:
             steps = [
-                each.sentence + dice.choice(AWARDS).format(p=_p(each.points, dice))
-                for each in items
+                criterion.sentence
+                + dice.choice(AWARDS).format(p=_p(criterion.points, dice))
+                for criterion in items
             ]
             return json.dumps(
                 {
@@ -673,8 +695,11 @@ def written(
                 }
             )
         steps = {
-            each.name: {"evidence": each.finding, "score": _whole(each.points)}
-            for each in items
+            criterion.name: {
+                "evidence": criterion.finding,
+                "score": _whole(criterion.points),
+            }
+            for criterion in items
         }
         return json.dumps(
             {
@@ -684,7 +709,7 @@ def written(
             },
             indent=1,
         )
-    slip = total - sum(each.points for each in items)
+    slip = total - sum(criterion.points for criterion in items)
     working = (
         narrative(items, dice, slip)
         if layout == "narrative"
@@ -704,7 +729,7 @@ def _whole(number: float) -> float | int:
 def score_reply(
     row: Mapping[str, Any], truth: str, layout: str, dice: random.Random
 ) -> str | None:
-    """A reply about a row of a score; None where this error cannot be planted."""
+    """Writes a reply about a row of a score; None if this error cannot be planted."""
     calculator = find(int(row["calculator_id"]))
     result = calculator.calculate(entities_of(row))
     labels = labels_of(result)
@@ -713,17 +738,17 @@ def score_reply(
         labels = _other_note(calculator, entities_of(row), gold, dice) or []
         if not labels:
             return None
-    items = [told(label, points, dice) for label, points in labels]
+    items = [write_criterion(label, points, dice) for label, points in labels]
     if truth == "A":
         items = _other_rule(items, labels, dice)
-    total = sum(each.points for each in items)
+    total = sum(criterion.points for criterion in items)
     if (
         dice.random() < 0.15 and len(items) > 9
     ):  # long scores: only what counts, and what was looked at
-        items = [each for each in items if each.notable] or items
+        items = [criterion for criterion in items if criterion.notable] or items
     answer = total
     if truth == "C" and (
-        layout != "narrative" or any(each.points > 0 for each in items)
+        layout != "narrative" or any(criterion.points > 0 for criterion in items)
     ):
         answer = total = total + dice.choice((-2, -1, 1, 2))
     if truth == "none":
@@ -743,30 +768,32 @@ def score_reply(
 
 
 def _other_rule(
-    items: list[Told], labels: Sequence[tuple[str, float]], dice: random.Random
-) -> list[Told]:
+    items: list[Criterion], labels: Sequence[tuple[str, float]], dice: random.Random
+) -> list[Criterion]:
     kind = dice.randrange(4)
-    counted = [place for place, each in enumerate(items) if each.points]
+    counted = [index for index, criterion in enumerate(items) if criterion.points]
     if (
         kind == 0 and len(items) > 3 and counted
-    ):  # a criterion that the reply does not know
-        place = dice.choice(counted)
-        return [each for at, each in enumerate(items) if at != place]
+    ):  # a criterion that the reply leaves out
+        index = dice.choice(counted)
+        return [criterion for at, criterion in enumerate(items) if at != index]
     if kind == 1:  # one that the rule does not have
         name = dice.choice(FOREIGN)
         return [
             *items,
-            Told(name, "present", f"The patient has {name.lower()}", 1, notable=True),
+            Criterion(
+                name, "present", f"The patient has {name.lower()}", 1, notable=True
+            ),
         ]
     able = [
-        place
-        for place, (label, points) in enumerate(labels)
+        index
+        for index, (label, points) in enumerate(labels)
         if points or not label.endswith(" absent")
     ]
     if not able:
         return items
-    place = dice.choice(able)
-    points = items[place].points
+    index = dice.choice(able)
+    points = items[index].points
     choices = (
         [points + 1, points + 2, points - 1]
         if points > 0
@@ -774,8 +801,8 @@ def _other_rule(
     )
     if abs(points) >= 10:
         choices = [points / 2, points * 2, points + 10]
-    changed = replace(items[place], points=dice.choice(choices), notable=True)
-    return [*items[:place], changed, *items[place + 1 :]]
+    changed = replace(items[index], points=dice.choice(choices), notable=True)
+    return [*items[:index], changed, *items[index + 1 :]]
 
 
 def _other_note(
@@ -919,7 +946,7 @@ def _r(number: float) -> float:
 def equation_reply(
     row: Mapping[str, Any], truth: str, layout: str, dice: random.Random
 ) -> str | None:
-    """A reply about a row of an equation; None where this error cannot be planted."""
+    """Writes a reply about a row of an equation; None if this error cannot be planted."""
     calculator = find(int(row["calculator_id"]))
     chain = EQUATIONS.get(calculator.id)
     result = calculator.calculate(entities_of(row))
@@ -955,7 +982,7 @@ def equation_reply(
     slip = dice.randrange(len(chain)) if truth == "C" else None
     shown: list[tuple[str, str, str, float]] = []
     results: list[float] = []
-    for place, form in enumerate(forms):
+    for index, form in enumerate(forms):
         filled = re.sub(
             r"\{(\d)\}", lambda match: f"{results[int(match[1]) - 1]:g}", form
         ).format_map({name: f"{number:g}" for name, number in values.items()})
@@ -963,32 +990,34 @@ def equation_reply(
         if value is None:
             return None
         value = _r(value)
-        if place == slip:
+        if index == slip:
             value = _r(value * dice.choice((0.8, 1.15, 1.3)) + dice.choice((-1, 1, 2)))
         results.append(value)
         plain_form = re.sub(
             r"\{(\d)\}", lambda match: chain[int(match[1]) - 1][0], form
         )
-        shown.append((chain[place][0], plain_form, filled, value))
+        shown.append((chain[index][0], plain_form, filled, value))
     answer = results[-1]
     if truth == "none":
         if dice.random() < 0.5:
             return f"The result is {answer * 1.3 + 2:.4g}."
-        given = dice.sample(names, len(names))
-        text = "; ".join(f"{VALUE_NAMES[name][0]} {values[name]:g}" for name in given)
+        mentioned = dice.sample(names, len(names))
+        text = "; ".join(
+            f"{VALUE_NAMES[name][0]} {values[name]:g}" for name in mentioned
+        )
         return f"{text}. I estimate about {answer * 1.4 + 3:.3g}."
     if low <= answer <= high:
         return None
-    said = [(dice.choice(VALUE_NAMES[name]), f"{values[name]:g}") for name in names]
+    stated = [(dice.choice(VALUE_NAMES[name]), f"{values[name]:g}") for name in names]
     if "sex" in used:
-        said.append(("sex", str(used["sex"])))
-    return _equation_text(said, shown, layout, answer, dice)
+        stated.append(("sex", str(used["sex"])))
+    return _equation_text(stated, shown, layout, answer, dice)
 
 
 def _other_constant(forms: Sequence[str], dice: random.Random) -> list[str]:
     spots = [
-        (place, match)
-        for place, form in enumerate(forms)
+        (index, match)
+        for index, form in enumerate(forms)
         for match in re.finditer(r"(?<![\w{.^])\d+(?:\.\d+)?(?![\w}.])", form)
         if not form.endswith("/ 100")
     ]
@@ -996,19 +1025,19 @@ def _other_constant(forms: Sequence[str], dice: random.Random) -> list[str]:
         return [
             form.replace(" - (", " - ", 1).replace(" + ", " - ", 1) for form in forms
         ]
-    place, match = dice.choice(spots)
+    index, match = dice.choice(spots)
     number = float(match[0])
     other = _r(number * dice.choice((0.75, 1.25, 1.5)))
-    form = forms[place]
+    form = forms[index]
     return [
-        *forms[:place],
+        *forms[:index],
         form[: match.start()] + f"{other:g}" + form[match.end() :],
-        *forms[place + 1 :],
+        *forms[index + 1 :],
     ]
 
 
 def _equation_text(
-    said: Sequence[tuple[str, str]],
+    stated: Sequence[tuple[str, str]],
     shown: Sequence[tuple[str, str, str, float]],
     layout: str,
     answer: float,
@@ -1027,7 +1056,7 @@ def _equation_text(
             else f"{name} = {filled} = {value:g}"
         )
         lines.append(both.replace("*", times))
-    values = [f"{name} = {value}" for name, value in said]
+    values = [f"{name} = {value}" for name, value in stated]
     if layout == "numbered":
         text = "\n".join(
             f"{n}. {line}" for n, line in enumerate([", ".join(values), *lines], 1)
@@ -1035,20 +1064,20 @@ def _equation_text(
     elif layout == "bullets":
         text = "\n".join(
             f"- {line}"
-            for line in [*(f"{name}: {value}" for name, value in said), *lines]
+            for line in [*(f"{name}: {value}" for name, value in stated), *lines]
         )
     elif layout == "table":
         text = "| Variable | Value |\n|---|---|\n" + "\n".join(
-            f"| {name} | {value} |" for name, value in said
+            f"| {name} | {value} |" for name, value in stated
         )
         text += "\n\n" + "\n".join(lines)
     elif layout == "json":
         steps = [{"step": n, "calculation": line} for n, line in enumerate(lines, 1)]
         return json.dumps(
-            {"values": dict(said), "steps": steps, "answer": f"{answer:g}"}
+            {"values": dict(stated), "steps": steps, "answer": f"{answer:g}"}
         )
     else:
-        listed = ", ".join(f"the {_lower(name)} is {value}" for name, value in said)
+        listed = ", ".join(f"the {_lower(name)} is {value}" for name, value in stated)
         text = f"From the note, {listed}. " + (
             " Then " if layout == "paragraph" else "\nPlugging in: "
         ).join(f"{line}." if layout == "paragraph" else line for line in lines)
@@ -1061,7 +1090,7 @@ SCORES = (4, 8, 15, 16, 17, 18, 20, 21, 25, 27, 28, 29, 32, 33, 36, 43, 45, 48, 
 
 
 def replies(seed: int, rows: int, kind: str) -> Iterator[Reply]:
-    """Replies about `fresh` rows: each row with each error in each layout.
+    """Yields replies about `fresh` rows: each row with each error in each layout.
 
     Args:
         seed: of rows and words.
@@ -1069,9 +1098,9 @@ def replies(seed: int, rows: int, kind: str) -> Iterator[Reply]:
         kind: "scores" or "equations".
     """
     make = score_reply if kind == "scores" else equation_reply
-    wanted = SCORES if kind == "scores" else tuple(EQUATIONS)
+    calculator_ids = SCORES if kind == "scores" else tuple(EQUATIONS)
     for row in fresh_rows(seed, rows, 1):
-        if row["calculator_id"] not in wanted:
+        if row["calculator_id"] not in calculator_ids:
             continue
         for truth in TRUTHS:
             for layout in LAYOUTS:
@@ -1085,36 +1114,38 @@ def replies(seed: int, rows: int, kind: str) -> Iterator[Reply]:
                     yield Reply(row, truth, layout, text)
 
 
-def tally(found: Iterator[Reply]) -> Counter[tuple[str, str, str]]:
+def tally(sample: Iterator[Reply]) -> Counter[tuple[str, str, str]]:
     """Counts of (planted, layout, type given)."""
     from medical_tasks.lab.error_types import sort_error
 
     counts: Counter[tuple[str, str, str]] = Counter()
-    for reply in found:
-        given = sort_error(reply.row, reply.text)
-        if given is not None:
-            counts[reply.truth, reply.layout, given.error_type] += 1
+    for reply in sample:
+        sorting = sort_error(reply.row, reply.text)
+        if sorting is not None:
+            counts[reply.truth, reply.layout, sorting.error_type] += 1
     return counts
 
 
-def is_right(truth: str, given: str) -> bool:
-    """Whether a type is the planted one; where none of A to C is planted, D and undetermined are."""
-    return given == truth or (truth == "none" and given in ("D", "undetermined"))
+def is_right(truth: str, error_type: str) -> bool:
+    """Whether a type is the planted one; if none of A to C is planted, D and undetermined are right."""
+    return error_type == truth or (
+        truth == "none" and error_type in ("D", "undetermined")
+    )
 
 
 def cell(counts: Mapping[tuple[str, str, str], int], truth: str) -> str:
-    """Found and wrong types of one planted error, over all layouts."""
+    """Writes the shares of right and wrong types of one planted error, over all layouts."""
     total: Counter[str] = Counter()
-    for (planted, _, given), n in counts.items():
-        total[given] += n * (planted == truth)
+    for (planted, _, error_type), n in counts.items():
+        total[error_type] += n * (planted == truth)
     number = sum(total.values())
-    right = sum(n for given, n in total.items() if is_right(truth, given))
+    right = sum(n for error_type, n in total.items() if is_right(truth, error_type))
     wrong = number - right - total["undetermined"] * (truth != "none")
     return f"{100 * right / number:.1f} / {100 * wrong / number:.1f} ({number})"
 
 
 def main() -> int:
-    """Prints the tables, writes them, or shows replies that were sorted otherwise."""
+    """Prints the tables, writes them, or shows replies that got another type."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -1145,10 +1176,12 @@ def main() -> int:
                 reply.truth,
                 "all",
             ) == tuple(arguments.show):
-                given = sort_error(reply.row, reply.text)
-                if given is not None and not is_right(reply.truth, given.error_type):
+                sorting = sort_error(reply.row, reply.text)
+                if sorting is not None and not is_right(
+                    reply.truth, sorting.error_type
+                ):
                     print(
-                        f"=== {reply.row['calculator_id']} {reply.layout} {given}\n{reply.text}\n--- ours:"
+                        f"=== {reply.row['calculator_id']} {reply.layout} {sorting}\n{reply.text}\n--- ours:"
                     )
                     print(
                         "; ".join(

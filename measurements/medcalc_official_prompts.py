@@ -91,11 +91,11 @@ def main() -> None:
     parser.add_argument("--python", type=Path, required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        shutil.copy(options.source, place / "test_data.csv")
+        work = Path(folder)
+        shutil.copy(options.source, work / "test_data.csv")
         with options.source.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
-        built = place / "data" / "medcalc_bench"
+        built = work / "data" / "medcalc_bench"
         source = options.source.absolute()
         run_ours(
             *(
@@ -108,60 +108,60 @@ def main() -> None:
                 "--out",
                 built,
             ),
-            folder=place,
+            folder=work,
         )
         checkout = options.checkout.resolve()
         print(f"MedCalc-Bench at {commit_of(checkout)}")
         wrong = [
             task
             for task in TASKS
-            if not compared(task, checkout, options.python.absolute(), place, rows)
+            if not compared(task, checkout, options.python.absolute(), work, rows)
         ]
     if wrong:
         raise SystemExit(f"not equal: {', '.join(wrong)}")
 
 
 def replies_of(task: str, rows: Sequence[Mapping[str, str]]) -> list[list[str]]:
-    """What the model says about each row, turn by turn."""
-    found = []
+    """Returns the model's replies about each row, turn by turn."""
+    replies = []
     for number, row in enumerate(rows):
         gold = row["Ground Truth Answer"]
         if task == "medcalc_code":
-            found.append(
+            replies.append(
                 [
                     reply.replace("{gold}", gold)
                     for reply in DIALOGUES[number % len(DIALOGUES)]
                 ]
             )
         else:
-            found.append([FORMS[number % len(FORMS)](gold)])
-    return found
+            replies.append([FORMS[number % len(FORMS)](gold)])
+    return replies
 
 
 def compared(
     task: str,
     checkout: Path,
     python: Path,
-    place: Path,
+    folder: Path,
     rows: Sequence[Mapping[str, str]],
 ) -> bool:
-    """Runs a task on both sides and prints what was compared."""
+    """Runs a task on both sides and prints the comparison."""
     replies = replies_of(task, rows)
-    theirs, decided = run_theirs(task, checkout, python, place, replies)
-    ours, scored = run_task(task, checkout, place, replies, openings(theirs))
-    found = compare(theirs, ours, by=texts)
+    theirs, decided = run_theirs(task, checkout, python, folder, replies)
+    ours, scored = run_task(task, checkout, folder, replies, openings(theirs))
+    comparison = compare(theirs, ours, by=texts)
     same = sum(decided[name] == scored[name] for name in decided)
     begun = sum(len(call.body["messages"]) == 2 for call in theirs)
     print(
-        f"{task}: {len(theirs)} requests of theirs, {begun} of them first ones: {found}; {same} of {len(decided)} decisions "
+        f"{task}: {len(theirs)} requests of theirs, {begun} of them first ones: {comparison}; {same} of {len(decided)} decisions "
         f"equal, {sum(decided.values())} of them right\n"
         f"  parameters, theirs: {parameters(theirs)}\n  parameters, ours: {parameters(ours)}"
     )
-    return found.same and begun == same == len(decided) == len(rows)
+    return comparison.same and begun == same == len(decided) == len(rows)
 
 
 def openings(calls: Sequence[Call]) -> dict[str, int]:
-    """The first request of each row to the row's place."""
+    """Maps the first request of each row to the row's index."""
     numbers: dict[str, int] = {}
     first = [call for call in calls if len(call.body["messages"]) == 2]
     for number, call in enumerate(first):
@@ -173,13 +173,13 @@ def opening(call: Call) -> str:
     return json.dumps(call.body["messages"][:2])
 
 
-def said(call: Call) -> int:
-    """How often the model has answered in a chat."""
+def answered_turns(call: Call) -> int:
+    """Counts the replies of the model in a chat."""
     return sum(message["role"] == "assistant" for message in call.body["messages"])
 
 
 def texts(call: Call) -> bytes:
-    """A request to compare: without the line of a traceback that names the file which ran the program."""
+    """Returns the compared text of a request, without the line of a traceback that names the file which ran the program."""
     runs = ", in capture_exec_output_and_errors"
     return json.dumps(
         [
@@ -200,21 +200,21 @@ def run_theirs(
     task: str,
     checkout: Path,
     python: Path,
-    place: Path,
+    folder: Path,
     replies: Sequence[Sequence[str]],
 ) -> tuple[list[Call], dict[str, bool]]:
     """Runs one of the authors' scripts, and returns what it sent and decided."""
-    style, here = TASKS[task], place / task / "evaluation"
+    style, here = TASKS[task], folder / task / "evaluation"
     shutil.copytree(checkout / "evaluation", here)
-    (place / task / "dataset").mkdir()
-    shutil.copy(place / "test_data.csv", place / task / "dataset")
+    (folder / task / "dataset").mkdir()
+    shutil.copy(folder / "test_data.csv", folder / task / "dataset")
     (here / "outputs").mkdir()
     left, script_of = iter(replies), dict[str, Sequence[str]]()
 
     def answer(call: Call) -> str:
-        # Rows come in their order; one that asks the same as another is told the same.
-        fresh = next(left) if not said(call) else ()
-        return script_of.setdefault(opening(call), fresh)[said(call)]
+        # Rows come in order; a row with the same question as another gets the same reply.
+        fresh = next(left) if not answered_turns(call) else ()
+        return script_of.setdefault(opening(call), fresh)[answered_turns(call)]
 
     script, arguments = "run.py", ["--model", "OpenAI/gpt-4", "--prompt", style]
     if style == "code":
@@ -240,7 +240,7 @@ def run_theirs(
 def run_task(
     task: str,
     checkout: Path,
-    place: Path,
+    folder: Path,
     replies: Sequence[Sequence[str]],
     numbers: Mapping[str, int],
 ) -> tuple[list[Call], dict[str, bool]]:
@@ -251,7 +251,7 @@ def run_task(
         return (
             "an opening that the authors did not send"
             if number is None
-            else replies[number][said(call)]
+            else replies[number][answered_turns(call)]
         )
 
     with recording(answer) as server:
@@ -265,13 +265,13 @@ def run_task(
                 "--prompts",
                 "official",
             ),
-            *("--upstream", checkout, "--data", place / "data", "--config", "v1.0"),
-            *("--out", place / f"run_{task}"),
+            *("--upstream", checkout, "--data", folder / "data", "--config", "v1.0"),
+            *("--out", folder / f"run_{task}"),
             server=server,
-            folder=place,
+            folder=folder,
         )
         sent = list(server.calls)
-    return sent, dict(decisions(place / f"run_{task}"))
+    return sent, dict(decisions(folder / f"run_{task}"))
 
 
 def decisions(folder: Path) -> Iterator[tuple[str, bool]]:

@@ -57,7 +57,7 @@ class MirrorError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a passage states: a value as it is written, or None where it states none."""
+    """The answer that a passage states, as it is written there, or None."""
 
     blob: str
     line: int
@@ -74,7 +74,7 @@ def readings() -> Sequence[Reading]:
 
 
 def unclear(decision: Decision) -> str:
-    """Why a reply is unclear, "" where it is not."""
+    """Returns why a reply is unclear, or ""."""
     return str(asdict(decision).get("unclear", ""))
 
 
@@ -82,7 +82,7 @@ Row = Mapping[str, object]
 
 
 def rows_of(mirror: Path, blob: str) -> list[Row]:
-    """The rows of a file of replies."""
+    """Reads the rows of a file of replies."""
     command = ["git", "-C", str(mirror), "cat-file", "blob", blob]
     done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode:
@@ -94,7 +94,7 @@ def rows_of(mirror: Path, blob: str) -> list[Row]:
 
 
 def passage(row: Row) -> str:
-    """The running reasoning of a reply, without its answer field, "" where there is none."""
+    """Returns the running reasoning of a reply, without its answer field, or ""."""
     explanation = str(row.get("LLM Explanation", ""))
     if len(explanation) < SHORTEST_PASSAGE:
         return ""
@@ -106,7 +106,7 @@ def passage(row: Row) -> str:
 
 
 def reply(row: Row) -> str:
-    """What is left of a reply: its reasoning, its last message, or its answer field."""
+    """Returns the reply of a row: its reasoning, its last message, or its answer field."""
     messages = row.get("LLM Chat History")
     if isinstance(messages, list):
         answers = [
@@ -117,7 +117,7 @@ def reply(row: Row) -> str:
 
 
 def read(text: str, calculator_id: int, value: str) -> Decision:
-    """How a text is decided upon when a value is right."""
+    """Decides a text whose gold is a value."""
     number = Decimal(value)
     width = Decimal(0) if calculator_id in SCORE_IDS else abs(number) * ROUNDING
     return decide(
@@ -139,8 +139,10 @@ def agrees(reading: Reading, text: str) -> tuple[bool, Decision]:
 
 
 def compared(mirror: Path) -> Iterator[tuple[Reading, bool, Decision]]:
-    """Every reading, whether the reader agrees, and how it decides."""
-    files = {blob: rows_of(mirror, blob) for blob in {one.blob for one in readings()}}
+    """Yields every reading, whether the reader agrees, and its decision."""
+    files = {
+        blob: rows_of(mirror, blob) for blob in {reading.blob for reading in readings()}
+    }
     for reading in readings():
         text = passage(files[reading.blob][reading.line - 1])
         digest = hashlib.sha256(text.encode()).hexdigest()
@@ -153,9 +155,9 @@ def compared(mirror: Path) -> Iterator[tuple[Reading, bool, Decision]]:
 
 
 def unclear_replies(mirror: Path) -> tuple[int, list[tuple[str, int, str]]]:
-    """How many replies the history holds, and blob, line and reason of each unclear one."""
+    """Counts the replies in the history, and lists blob, line and reason of each unclear one."""
     total = 0
-    found = []
+    results = []
     for blob in ANSWERS:
         for line, row in enumerate(rows_of(mirror, blob), 1):
             total += 1
@@ -166,12 +168,12 @@ def unclear_replies(mirror: Path) -> tuple[int, list[tuple[str, int, str]]]:
                 gold=str(row["Ground Truth Answer"]),
             )
             if unclear(decision):
-                found.append((blob, line, unclear(decision)))
-    return total, found
+                results.append((blob, line, unclear(decision)))
+    return total, results
 
 
 def report(mirror: Path) -> str:
-    """The differences to the readings noted, and the share of unclear replies."""
+    """Lists the differences from the noted readings, and the share of unclear replies."""
     lines = []
     agreed = 0
     for reading, same, decision in compared(mirror):
@@ -180,10 +182,12 @@ def report(mirror: Path) -> str:
             where = f"{reading.blob[:8]}, line {reading.line}, calculator {reading.calculator_id}"
             stated = reading.reading or "no answer"
             lines.append(f"{where}: noted {stated}; {decision.why}")
-    total, found = unclear_replies(mirror)
-    lines += [f"{blob[:8]}, line {line}: unclear, {why}" for blob, line, why in found]
+    total, unclear_rows = unclear_replies(mirror)
+    lines += [
+        f"{blob[:8]}, line {line}: unclear, {why}" for blob, line, why in unclear_rows
+    ]
     lines.append(f"{agreed} of {len(readings())} passages are read as noted")
     lines.append(
-        f"{len(found)} of {total} replies are unclear ({len(found) / total:.1%})"
+        f"{len(unclear_rows)} of {total} replies are unclear ({len(unclear_rows) / total:.1%})"
     )
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What corrected labels, and the physicians behind them, say of MedCalc-Bench v1.0 and of `audit`.
+"""MedCalc-Bench v1.0 and `audit` compared with corrected labels, and with the answers of physicians.
 
     python -m measurements.medcalc_physicians --source CSV --corrected CSV --physicians XLSX
 
@@ -62,7 +62,7 @@ class Reviewed:
     pipeline: Value
 
     def agrees(self, value: Value) -> bool:
-        """Whether an answer is right by theirs: scores exactly, measurements within 5 %."""
+        """Whether an answer agrees with the physicians': scores exactly, measurements within 5 %."""
         if value is None or self.physicians is None:
             return value is self.physicians
         if answer_kind(int(self.row["calculator_id"])) == "integer":
@@ -70,7 +70,7 @@ class Reviewed:
         return abs(value - self.physicians) <= _TOLERANCE * abs(self.physicians)
 
     def agrees_loosely(self, value: Value) -> bool:
-        """The same by the labels' authors: small scores may differ by a point."""
+        """Whether it agrees by the criterion of the labels' authors: small scores may differ by a point."""
         if value is None or self.physicians is None:
             return value is self.physicians
         if all(
@@ -91,17 +91,17 @@ def number_of(cell: object) -> Value:
     text = str(cell).strip()
     if is_not_computable(text.upper()):
         return None
-    found = _NUMBER.match(text)
-    if found is None:
+    match = _NUMBER.match(text)
+    if match is None:
         raise UsageError(
             f"{text!r}: neither a number nor {NOT_COMPUTABLE}. Check the table."
         )
-    return float(found[0])
+    return float(match[0])
 
 
 def reviewed_rows(path: Path, rows: Mapping[int, Mapping[str, Any]]) -> list[Reviewed]:
     """Reads the rows that have a physician's answer."""
-    found = []
+    reviewed = []
     for line in read_table(path).rows:
         cells = line.cells
         if missing := {"uid", ORIGINAL, PIPELINE, PHYSICIANS} - set(cells):
@@ -113,17 +113,17 @@ def reviewed_rows(path: Path, rows: Mapping[int, Mapping[str, Any]]) -> list[Rev
                 number_of(cells[column]) for column in (PHYSICIANS, ORIGINAL, PIPELINE)
             )
             row = rows[int(float(cells["uid"]))]
-            made = Reviewed(
+            review = Reviewed(
                 row=row, physicians=physicians, original=original, pipeline=pipeline
             )
-            found.append(made)
-    return found
+            reviewed.append(review)
+    return reviewed
 
 
 def golds_lines(
     rows: Iterable[Mapping[str, Any]], labels: CorrectedLabels
 ) -> Iterator[str]:
-    """Where released label, published rule and corrected label agree."""
+    """Writes how often released label, published rule and corrected label agree."""
     pairs = [(row, golds) for row in rows if (golds := golds_of(row, labels)).corrected]
     agreed = [(row, golds) for row, golds in pairs if golds.label_and_rule]
     wrong = [(row, golds) for row, golds in pairs if audit_row(row).verdict == "wrong"]
@@ -178,16 +178,16 @@ def _count(pairs: Sequence[tuple[Mapping[str, Any], Any]], name: str) -> int:
 def agreement_lines(
     reviewed: Sequence[Reviewed], labels: CorrectedLabels
 ) -> Iterator[str]:
-    """How often each answer agrees with the physicians."""
+    """Writes how often each answer agrees with the physicians."""
     released, recomputed, pipeline, corrected = [], [], [], []
-    for each in reviewed:
-        golds = golds_of(each.row, labels)
-        released.append((each, each.original))
-        pipeline.append((each, each.pipeline))
+    for review in reviewed:
+        golds = golds_of(review.row, labels)
+        released.append((review, review.original))
+        pipeline.append((review, review.pipeline))
         if golds.rule is not None:
-            recomputed.append((each, number_of(golds.rule.answer)))
+            recomputed.append((review, number_of(golds.rule.answer)))
         if golds.corrected is not None:
-            corrected.append((each, number_of(golds.corrected.answer)))
+            corrected.append((review, number_of(golds.corrected.answer)))
     answers = (
         ("released label of v1.0", released),
         ("published rule on the released entities", recomputed),
@@ -207,10 +207,10 @@ def agreement_lines(
         [
             (
                 name,
-                (right := sum(each.agrees(value) for each, value in pairs)),
+                (right := sum(review.agrees(value) for review, value in pairs)),
                 len(pairs),
                 *_share(right, len(pairs)),
-                sum(each.agrees_loosely(value) for each, value in pairs),
+                sum(review.agrees_loosely(value) for review, value in pairs),
             )
             for name, pairs in answers
         ],
@@ -218,13 +218,13 @@ def agreement_lines(
 
 
 def audit_lines(reviewed: Sequence[Reviewed]) -> Iterator[str]:
-    """Whether audit flags the labels that the physicians reject."""
-    verdicts = [(audit_row(each.row).verdict, each) for each in reviewed]
+    """Writes how many of the labels that the physicians reject are flagged by audit."""
+    verdicts = [(audit_row(review.row).verdict, review) for review in reviewed]
     rows = []
     for verdict in VERDICTS:
-        some = [each for found, each in verdicts if found == verdict]
-        accepted = sum(each.agrees(each.original) for each in some)
-        not_computable = sum(each.physicians is None for each in some)
+        some = [review for audit, review in verdicts if audit == verdict]
+        accepted = sum(review.agrees(review.original) for review in some)
+        not_computable = sum(review.physicians is None for review in some)
         rows.append(
             (verdict, len(some), accepted, len(some) - accepted, not_computable)
         )
@@ -237,14 +237,16 @@ def audit_lines(reviewed: Sequence[Reviewed]) -> Iterator[str]:
     )
     yield from _table(header, rows)
     yield ""
-    for name, wanted in (("rejected", False), ("accepted", True)):
-        told = [
-            found for found, each in verdicts if each.agrees(each.original) is wanted
+    for name, is_accepted in (("rejected", False), ("accepted", True)):
+        audits = [
+            audit
+            for audit, review in verdicts
+            if review.agrees(review.original) is is_accepted
         ]
-        flagged = sum(found != "agrees" for found in told)
-        share, limits = _share(flagged, len(told))
-        said = f"{flagged} of the {len(told)} labels that are {name}"
-        yield f"Audit flags {said}: {share} ({limits})."
+        flagged = sum(audit != "agrees" for audit in audits)
+        share, limits = _share(flagged, len(audits))
+        description = f"{flagged} of the {len(audits)} labels that are {name}"
+        yield f"Audit flags {description}: {share} ({limits})."
 
 
 def _share(right: int, n: int) -> tuple[str, str]:
@@ -259,7 +261,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[
 
 
 def report(source: Path, corrected: Path, physicians: Path) -> list[str]:
-    """Everything that is printed, a line each."""
+    """Lists all lines of the report."""
     rows = {
         row["row_number"]: row for row in read_rows("v1.0", "test", {"test": source})
     }
@@ -281,8 +283,8 @@ def main() -> None:
     )
     for name in ("source", "corrected", "physicians"):
         parser.add_argument(f"--{name}", required=True, type=Path)
-    given = parser.parse_args()
-    print("\n".join(report(given.source, given.corrected, given.physicians)))
+    options = parser.parse_args()
+    print("\n".join(report(options.source, options.corrected, options.physicians)))
 
 
 if __name__ == "__main__":

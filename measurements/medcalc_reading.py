@@ -48,7 +48,7 @@ class Case:
     lower: str
     upper: str
     words: Mapping[str, str]
-    place: int
+    index: int
 
     @property
     def numeric(self) -> bool:
@@ -57,8 +57,8 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """One case of each calculator."""
-    found: list[Case] = []
+    """Makes one case of each calculator."""
+    results: list[Case] = []
     for row in fresh_rows(SEED, 55, 1):
         number = int(row["calculator_id"])
         kind, gold = answer_kind(number), str(row["ground_truth_answer"])
@@ -80,7 +80,7 @@ def cases() -> list[Case]:
             if kind in ("integer", "decimal")
             else "",
         }
-        found.append(
+        results.append(
             Case(
                 number,
                 kind,
@@ -89,15 +89,15 @@ def cases() -> list[Case]:
                 str(row["lower_limit"]),
                 str(row["upper_limit"]),
                 words,
-                len(found),
+                len(results),
             )
         )
-    assert len({case.calculator_id for case in found}) == 55
-    return found
+    assert len({case.calculator_id for case in results}) == 55
+    return results
 
 
 def _age(gold: str) -> str:
-    weeks, days = (part.strip(" ()'") for part in gold.split(","))
+    weeks, days = (text.strip(" ()'") for text in gold.split(","))
     return f"{weeks} {days}"
 
 
@@ -124,29 +124,29 @@ EACH: Final = 5
 
 
 def replies(case: Case, author: str, *, right: bool) -> Iterator[tuple[str, str]]:
-    """Kind and text of each reply of a case; forms that only mention the gold stand in a field every other time."""
+    """Yields kind and text of each reply of a case; every other form that only mentions the gold stands in a field."""
     number = 0
     for fits, kinds in FORMS[author]["right" if right else "wrong"].items():
         for kind, texts in kinds.items():
             for text in texts:
                 number += 1
-                if (number + case.place) % EACH or not (
+                if (number + case.index) % EACH or not (
                     fits == "any"
                     or case.calculator_id in SCORE_IDS
                     or (fits == "numbers" and case.numeric)
                 ):
                     continue
-                made = text.removeprefix("{j}").format(**case.words, **_written(case))
+                reply = text.removeprefix("{j}").format(**case.words, **_written(case))
                 # In a field a line break or another object would be a different reply.
                 plain = (
-                    "{" not in made
-                    and "\n" not in made
+                    "{" not in reply
+                    and "\n" not in reply
                     and author == "first"
                     and kind not in ("unfinished", "remark")
                 )
                 if text.startswith("{j}") or (plain and not right and number % 2):
-                    made = json.dumps({"answer": made}, ensure_ascii=False)
-                yield kind, made
+                    reply = json.dumps({"answer": reply}, ensure_ascii=False)
+                yield kind, reply
 
 
 def _written(case: Case) -> dict[str, str]:
@@ -169,7 +169,7 @@ def _written(case: Case) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Count:
-    """How many replies of a family there are, and how many each scorer takes for right."""
+    """How many replies of a family there are, and how many each scorer accepts."""
 
     replies: Counter[str]
     sane: Counter[str]
@@ -179,23 +179,23 @@ class Count:
 
 def count(author: str, *, right: bool) -> Count:
     """Decides all replies of an author's forms."""
-    made = Count(Counter(), Counter(), Counter(), [])
+    counts = Count(Counter(), Counter(), Counter(), [])
     for case in cases():
         answer = {"gold": case.gold, "lower": case.lower, "upper": case.upper}
         for family, reply in replies(case, author, right=right):
             sane = decide(reply, calculator_id=case.calculator_id, **answer)
-            made.replies[family] += 1
-            made.sane[family] += sane.correct
-            made.official[family] += official_decision(
+            counts.replies[family] += 1
+            counts.sane[family] += sane.correct
+            counts.official[family] += official_decision(
                 reply, calculator_id=case.calculator_id, **answer
             ).correct
             if sane.correct is not right:
-                made.misses.append((case.calculator_id, reply, sane.why))
-    return made
+                counts.misses.append((case.calculator_id, reply, sane.why))
+    return counts
 
 
 def table(counts: Mapping[str, tuple[Count, Count]]) -> str:
-    """Both tables in Markdown."""
+    """Writes both tables in Markdown."""
     lines = []
     for side, title in enumerate(
         ("the gold is stated", "the gold is mentioned, not stated")
@@ -205,11 +205,14 @@ def table(counts: Mapping[str, tuple[Count, Count]]) -> str:
             "|---|---|---|---|",
         ]
         for author, both in counts.items():
-            made = both[side]
-            total = made.replies.total()
+            side_counts = both[side]
+            total = side_counts.replies.total()
             lines.append(
                 _row(
-                    f"{author} author", total, made.sane.total(), made.official.total()
+                    f"{author} author",
+                    total,
+                    side_counts.sane.total(),
+                    side_counts.official.total(),
                 )
             )
         lines.append("")
@@ -221,17 +224,17 @@ def _row(name: str, replies: int, sane: int, official: int) -> str:
 
 
 def counted() -> dict[str, tuple[Count, Count]]:
-    """What is counted on right and on wrong replies, by author."""
+    """Counts right and wrong replies, by author."""
     return {
         author: (count(author, right=True), count(author, right=False))
         for author in FORMS
     }
 
 
-def document_with(made: str, document: str) -> str:
-    """The document with its tables replaced."""
+def document_with(tables: str, document: str) -> str:
+    """Replaces the tables of the document."""
     head, rest = document.split(BEGIN)
-    return f"{head}{BEGIN}\n{made}\n{END}{rest.split(END)[1]}"
+    return f"{head}{BEGIN}\n{tables}\n{END}{rest.split(END)[1]}"
 
 
 def main() -> None:
@@ -248,15 +251,16 @@ def main() -> None:
     )
     options = parser.parse_args()
     counts = counted()
-    made = table(counts)
-    sys.stdout.write(made + "\n")
+    tables = table(counts)
+    sys.stdout.write(tables + "\n")
     for author, both in counts.items() if options.misses else ():
-        for name, one in zip(("lost", "accepted"), both, strict=True):
-            for calculator, reply, why in one.misses:
+        for name, side_counts in zip(("lost", "accepted"), both, strict=True):
+            for calculator, reply, why in side_counts.misses:
                 sys.stdout.write(f"{author}, {name} {calculator}: {reply!r}: {why}\n")
     if options.write:
         DOCUMENT.write_text(
-            document_with(made, DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8"
+            document_with(tables, DOCUMENT.read_text(encoding="utf-8")),
+            encoding="utf-8",
         )
 
 

@@ -41,26 +41,26 @@ class Label:
 
 @dataclass(frozen=True)
 class Sorting:
-    """A label beside the type that the tool gave."""
+    """A label, and the type that the tool assigned."""
 
     label: Label
-    given: str
+    error_type: str
     reason: str
 
     @property
     def is_acceptable(self) -> bool:
-        """Whether the type is the label or one of the others that may stand."""
-        return self.given in self.label.types
+        """Whether the type is the label or another acceptable one."""
+        return self.error_type in self.label.types
 
 
 def labels() -> list[Label]:
-    """The labels of the project."""
+    """Reads the labels of the project."""
     entries = json.loads(LABELS.read_text(encoding="utf-8"))["replies"]
     return [Label(**entry) for entry in entries]
 
 
 def sortings(folder: Path, rows: Path) -> Iterator[Sorting]:
-    """Every labelled reply, sorted by the tool.
+    """Yields every labelled reply with the type that the tool assigns.
 
     Args:
         folder: a clone of the authors' repository, or a folder with its files named by
@@ -75,27 +75,27 @@ def sortings(folder: Path, rows: Path) -> Iterator[Sorting]:
         if label.blob not in files:
             files[label.blob] = _file(folder, label.blob).split("\n")
         text = reply_of(json.loads(files[label.blob][label.line - 1]), label)
-        found = sort_error(by_number[label.row], text)
-        if found is None:
+        sorting = sort_error(by_number[label.row], text)
+        if sorting is None:
             raise ValueError(f"row {label.row}: the labelled reply is a right answer")
-        yield Sorting(label, found.error_type, found.reason)
+        yield Sorting(label, sorting.error_type, sorting.reason)
 
 
 def _file(folder: Path, blob: str) -> str:
     for path in sorted(folder.glob(f"{blob}*")):
         return path.read_text(encoding="utf-8")
     command = ["git", "-C", str(folder), "cat-file", "blob", blob]
-    found = subprocess.run(command, capture_output=True, check=False)
-    if found.returncode:
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode:
         raise FileNotFoundError(
             f"{folder}: neither a file {blob}* nor a git repository with that blob. Clone "
             "https://github.com/ncbi-nlp/MedCalc-Bench with its history and give that folder."
         )
-    return found.stdout.decode("utf-8")
+    return done.stdout.decode("utf-8")
 
 
 def reply_of(line: Mapping[str, Any], label: Label) -> str:
-    """The reply in a line of a results file, with its answer; `ValueError` where it is not the labelled one."""
+    """Returns the reply in a line of a results file, with its answer; `ValueError` if it is not the labelled one."""
     if "LLM Explanation" in line:
         text = str(line["LLM Explanation"])
     else:
@@ -113,43 +113,49 @@ def reply_of(line: Mapping[str, Any], label: Label) -> str:
     return f"{text}\n\nFinal answer: {line['LLM Answer']}"
 
 
-def agreement(found: Sequence[Sorting]) -> str:
-    """A row of the table: answers by the type they got, and kappa over those with a type."""
-    typed = [each for each in found if each.given in LETTERS]
-    acceptable = sum(each.is_acceptable for each in typed)
-    first = sum(each.given == each.label.types[0] for each in typed)
-    counts = (acceptable, first, len(typed) - acceptable, len(found) - len(typed))
-    shares = (f"{n} ({100 * n / len(found):.0f} %)" for n in counts)
-    gold = [each.given if each.is_acceptable else each.label.types[0] for each in typed]
+def agreement(replies: Sequence[Sorting]) -> str:
+    """Writes a row of the table: counts of replies by their type, and kappa over those with a type."""
+    typed = [sorting for sorting in replies if sorting.error_type in LETTERS]
+    acceptable = sum(sorting.is_acceptable for sorting in typed)
+    first = sum(sorting.error_type == sorting.label.types[0] for sorting in typed)
+    counts = (acceptable, first, len(typed) - acceptable, len(replies) - len(typed))
+    shares = (f"{n} ({100 * n / len(replies):.0f} %)" for n in counts)
+    gold = [
+        sorting.error_type if sorting.is_acceptable else sorting.label.types[0]
+        for sorting in typed
+    ]
     kappa = cohen_interval(
         gold,
-        [each.given for each in typed],
+        [sorting.error_type for sorting in typed],
         classes=LETTERS,
-        clusters=[str(each.label.row) for each in typed],
+        clusters=[str(sorting.label.row) for sorting in typed],
     )
     return " | ".join(
         (
-            str(len(found)),
+            str(len(replies)),
             *shares,
             f"{kappa.value:.2f} ({kappa.ci_low:.2f} to {kappa.ci_high:.2f})",
         )
     )
 
 
-def report(found: Sequence[Sorting]) -> str:
-    """The tables of the document."""
+def report(replies: Sequence[Sorting]) -> str:
+    """Writes the tables of the document."""
     lines = [
         "| replies | n | acceptable type | the label itself | another type | undetermined | kappa |",
         "|---|---|---|---|---|---|---|",
     ]
     for half in HALVES:
-        own = [each for each in found if each.label.half == half]
+        own = [sorting for sorting in replies if sorting.label.half == half]
         lines.append(f"| {half} | {agreement(own)} |")
     columns = tuple(TYPES)
     counts = Counter(
-        (each.given if each.is_acceptable else each.label.types[0], each.given)
-        for each in found
-        if each.label.half == "held out"
+        (
+            sorting.error_type if sorting.is_acceptable else sorting.label.types[0],
+            sorting.error_type,
+        )
+        for sorting in replies
+        if sorting.label.half == "held out"
     )
     lines += [
         "",
@@ -157,6 +163,6 @@ def report(found: Sequence[Sorting]) -> str:
         "|---" * (len(columns) + 1) + "|",
     ]
     for letter in LETTERS:
-        cells = " | ".join(str(counts[letter, given]) for given in columns)
+        cells = " | ".join(str(counts[letter, column]) for column in columns)
         lines.append(f"| {letter} | {cells} |")
     return "\n".join(lines)

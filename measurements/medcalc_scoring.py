@@ -49,7 +49,7 @@ FORMS: dict[str, Callable[[Row], str]] = {
 
 
 def read(path: Path) -> list[Row]:
-    """The rows of a CSV file."""
+    """Reads the rows of a CSV file."""
     with path.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
@@ -81,7 +81,7 @@ def measure(
 
 
 def measure_items(source: Path, rows: list[Row], rounds: int) -> None:
-    """Prints how many rows a second all four metrics take."""
+    """Prints how many rows a second are scored by all four metrics."""
     items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": source})))
     for form, write in FORMS.items():
         replies = [write(row) for row in rows]
@@ -96,7 +96,7 @@ def measure_items(source: Path, rows: list[Row], rounds: int) -> None:
 
 
 def load_authors_reader(checkout: Path) -> Callable[[str, int], tuple[str, str]]:
-    """Their `extract_answer`, with empty modules in the place of those it imports and does not need."""
+    """Loads their `extract_answer`, with empty modules instead of imports that it does not need."""
     for name in ("llm_inference", "evaluate", "table_stats"):
         stand_in = ModuleType(name)
         stand_in.__dict__.update(
@@ -136,7 +136,7 @@ def measure_reading(
         ]
         best["ours"] = min(best["ours"], time.process_time() - start)
     same = sum(
-        one == other for one, other in zip(read_by_authors, read_by_us, strict=True)
+        their == our for their, our in zip(read_by_authors, read_by_us, strict=True)
     )
     print(
         f"reading alone: authors {len(rows) / best['authors']:,.0f} rows/s, ours {len(rows) / best['ours']:,.0f} rows/s, "
@@ -185,16 +185,18 @@ def main() -> None:
     if options.recorded:
         golds = {row["Row Number"]: row for row in rows}
         recorded = read(options.recorded)
-        answers, wanted = (
+        answers, answered_rows = (
             [row["LLM Answer"] for row in recorded],
             [golds[row["Row Number"]] for row in recorded],
         )
-        measure("accuracy, recorded answers", decide, answers, wanted, options.rounds)
+        measure(
+            "accuracy, recorded answers", decide, answers, answered_rows, options.rounds
+        )
         measure(
             "accuracy_official, recorded answers",
             official_check,
             answers,
-            wanted,
+            answered_rows,
             options.rounds,
         )
 

@@ -81,7 +81,7 @@ class Verbs(TypedDict):
 
 
 class Frames(TypedDict):
-    """What stands around a statement."""
+    """Texts around a statement."""
 
     before: list[str]
     behind: list[str]
@@ -109,7 +109,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A reply, and what a person reads in it."""
+    """A reply, and the answer that a person reads in it."""
 
     calculator_id: int
     name: str
@@ -200,7 +200,7 @@ SLOT: Final = re.compile("«(\\w+)»")
 
 
 def filled(text: str, words: Mapping[str, str]) -> str | None:
-    """The form with its slots filled, None where one of them makes no sense for the case."""
+    """Fills the slots of a form; None if one of them makes no sense for the case."""
     if words["n"].lower().startswith("estimated"):
         text = text.replace("an estimated «n»", "an «n»")
     text = text.replace("a «n»", "«an»").replace("A «n»", "«An»")
@@ -213,7 +213,7 @@ def filled(text: str, words: Mapping[str, str]) -> str | None:
 def framed(
     form: Form, filler: Filler, words: Mapping[str, str], frames: Frames
 ) -> str | None:
-    """The reply: the statement, working before it and remarks behind it."""
+    """Writes the reply: the statement, with working before and remarks behind it."""
     core = filled(form.text, words)
     if core is None:
         return None
@@ -259,18 +259,18 @@ def _of_kind(
     seen: set[str],
 ) -> Iterator[Case]:
     """A name in some forms of a kind, with one of the calculator's golds each."""
-    wanted = TRIES.get(
+    remaining = TRIES.get(
         kind_forms[0].kind, 1 if kind_forms[0].manner == "contrived" else 2
     )
     for form in rng.sample(kind_forms, len(kind_forms)):
-        if not wanted:
+        if not remaining:
             return
         filler = Filler(rng.choice(questions), name, rng)
         reply = framed(form, filler, filler.words(), frames)
         if reply is None or reply in seen:
             continue
         seen.add(reply)
-        wanted -= 1
+        remaining -= 1
         yield _case(form, filler, reply)
 
 
@@ -297,7 +297,7 @@ def _case(form: Form, filler: Filler, reply: str) -> Case:
 
 @dataclass(slots=True)
 class Count:
-    """How many replies there are, and how many each rule takes for right."""
+    """How many replies there are, and how many each rule accepts."""
 
     replies: int = 0
     right: int = 0
@@ -311,7 +311,7 @@ Key = tuple[Side, Manner, str]
 
 
 def decided(case: Case) -> Decision:
-    """How a case's reply is read."""
+    """Decides a case's reply."""
     return decide(
         case.reply,
         calculator_id=case.calculator_id,
@@ -361,7 +361,7 @@ def last_number_is_right(case: Case) -> bool:
 
 
 def summed(counts: Mapping[Key, Count], side: Side, manner: Manner) -> Count:
-    """The sum over the kinds of a side and manner."""
+    """Sums the counts over the kinds of a side and manner."""
     total = Count()
     for key, count in counts.items():
         if key[:2] != (side, manner):
@@ -385,7 +385,7 @@ TITLES: Final[Sequence[tuple[Side, Manner, str]]] = (
 
 
 def table(halves: Mapping[Half, Mapping[Key, Count]]) -> str:
-    """The totals of each half, in Markdown."""
+    """Writes the totals of each half, in Markdown."""
     lines = [
         "| replies | half | number | `accuracy` accepts | unclear | "
         "`accuracy_official` accepts | last number accepts |",
@@ -399,7 +399,7 @@ def table(halves: Mapping[Half, Mapping[Key, Count]]) -> str:
 
 
 def kinds_table(counts: Mapping[Key, Count]) -> str:
-    """Every kind, in Markdown."""
+    """Writes a table of every kind, in Markdown."""
     lines = [
         "| side | kind | number | `accuracy` accepts | unclear | official | last number |",
         "|---|---|---|---|---|---|---|",
@@ -417,7 +417,7 @@ def _cells(count: Count) -> str:
 
 
 def document_with(new_table: str, document: str) -> str:
-    """The document with its table replaced."""
+    """Replaces the table of the document."""
     head, rest = document.split(BEGIN)
     return f"{head}{BEGIN}\n{new_table}\n{END}{rest.split(END)[1]}"
 
@@ -480,11 +480,11 @@ def main() -> None:
         DOCUMENT.write_text(document_with(totals, document), encoding="utf-8")
 
 
-def misreadings(half: Half, counts: Mapping[Key, Count], wanted: str) -> str:
-    """The misread replies of one kind, or of all, one a line."""
+def misreadings(half: Half, counts: Mapping[Key, Count], only: str) -> str:
+    """Lists the misread replies of one kind, or of all, one a line."""
     lines = []
     for (side, _, kind), count in counts.items():
-        if wanted not in ("all", kind):
+        if only not in ("all", kind):
             continue
         for case, decision in count.misread:
             where = f"{half} {side} {kind} {case.calculator_id} gold {case.gold}"

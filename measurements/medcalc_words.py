@@ -45,7 +45,7 @@ class Subject(TypedDict, total=False):
     carriers: list[str]
     """Sentences that state another quantity, whose value `{}` is to be filled in."""
     remarks: list[str]
-    """What is said about the answer afterwards, with numbers."""
+    """Remarks about the answer after it, with numbers."""
     working: str
     """The calculation, without its result."""
     items: list[str]

@@ -38,7 +38,7 @@ SYLLABLES = [
 
 
 def write_umls(folder: Path, rows: int) -> None:
-    """Invented terms of one to eight words, as long as real ones; one string in four is not English."""
+    """Writes invented terms of one to eight words, as long as real ones; one string in four is not English."""
     draw = random.Random(1)
     words = [
         "".join(draw.choices(SYLLABLES, k=draw.randrange(2, 5))) for _ in range(200_000)
@@ -97,19 +97,19 @@ def opened(folder: Path) -> None:
     with UmlsIndex(folder / "index") as umls:
         umls.find(["never there", "batar"])
         print(
-            f"opened and asked once in {time.perf_counter() - began:.3f} s, {umls.info.terms:,} terms"
+            f"opened and searched once in {time.perf_counter() - began:.3f} s, {umls.info.terms:,} terms"
         )
 
 
-def match(umls: Path, given: Path, times: int) -> None:
-    told = json.loads(given.read_text(encoding="utf-8"))
-    texts = told["texts"] if isinstance(told, dict) else told
+def match(umls: Path, path: Path, times: int) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    texts = content["texts"] if isinstance(content, dict) else content
     texts = (texts * (times // len(texts) + 1))[:times]
     with tempfile.TemporaryDirectory() as name:
         build_index(umls, Path(name) / "ours")
         quick = _quickumls(umls, Path(name) / "theirs")
-        with UmlsIndex(Path(name) / "ours") as found:
-            matcher = Matcher(found, variant="archehr", parts={})
+        with UmlsIndex(Path(name) / "ours") as index:
+            matcher = Matcher(index, variant="archehr", parts={})
             matcher.concepts(texts[0])
             began = time.perf_counter()
             ours = [matcher.matches(text) for text in texts]
@@ -121,8 +121,8 @@ def match(umls: Path, given: Path, times: int) -> None:
         ]
         slow = (time.perf_counter() - began) * len(texts) / len(few)
         differ = sum(
-            {(each.start, each.end) for each in mine}
-            != {(each[0]["start"], each[0]["end"]) for each in other}
+            {(span.start, span.end) for span in mine}
+            != {(group[0]["start"], group[0]["end"]) for group in other}
             for mine, other in zip(ours, theirs, strict=False)
         )
     print(
@@ -132,7 +132,7 @@ def match(umls: Path, given: Path, times: int) -> None:
 
 
 def _quickumls(umls: Path, folder: Path) -> Any:
-    """QuickUMLS without what it would download: a blank tokenizer, and NLTK's stop words from here."""
+    """Opens QuickUMLS without its downloads: with a blank tokenizer, and a local list of NLTK's stop words."""
     nltk, spacy = importlib.import_module("nltk"), importlib.import_module("spacy")
     folder.mkdir()
     vars(spacy)["load"] = lambda *_: spacy.blank("en")

@@ -29,24 +29,26 @@ def main(folder: Path) -> None:
     ]
     for number in range(1, ITEMS + 1):
         item, quality = f"visit-{number}", {}
-        for place, system in enumerate(SYSTEMS):
+        for index, system in enumerate(SYSTEMS):
             claims = generator.randint(5, 9)
             true = quality[system] = min(
-                1.0, max(0.0, generator.gauss(0.45 + 0.08 * place, 0.2))
+                1.0, max(0.0, generator.gauss(0.45 + 0.08 * index, 0.2))
             )
             row: list[object] = [item, system, "exam" if number % 2 else "plan"]
             row += [
-                f"{found(generator, true, claims, error):.3f}" for error in (0.08, 0.2)
+                f"{found_share(generator, true, claims, error):.3f}"
+                for error in (0.08, 0.2)
             ]
             row.append(
                 f"{min(1.0, max(0.0, 0.3 + 0.3 * true + generator.gauss(0, 0.12))):.3f}"
             )
             row += [
-                round(100 * found(generator, true, claims, 0.07)) for _ in ANNOTATORS
+                round(100 * found_share(generator, true, claims, 0.07))
+                for _ in ANNOTATORS
             ]
             outputs.append(row)
-        for place, first in enumerate(SYSTEMS):
-            for second in SYSTEMS[place + 1 :]:
+        for index, first in enumerate(SYSTEMS):
+            for second in SYSTEMS[index + 1 :]:
                 for annotator in ANNOTATORS:
                     apart = quality[first] - quality[second] + generator.gauss(0, 0.1)
                     chosen = (
@@ -58,8 +60,10 @@ def main(folder: Path) -> None:
             csv.writer(stream, lineterminator="\n").writerows(rows)
 
 
-def found(generator: random.Random, true: float, claims: int, error: float) -> float:
-    """Share of an output's claims that are found, seen with an error."""
+def found_share(
+    generator: random.Random, true: float, claims: int, error: float
+) -> float:
+    """Draws the share of an output's claims that an annotator finds, with an error."""
     return (
         min(claims, max(0, round((true + generator.gauss(0, error)) * claims))) / claims
     )

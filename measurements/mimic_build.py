@@ -28,7 +28,7 @@ MEBIBYTE = 1024 * 1024
 
 
 def build(folder: Path) -> None:
-    """The whole: hashing, reading, sampling, writing."""
+    """Runs the whole build: hashing, reading, sampling, writing."""
     from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
     from medical_tasks.data.building import build_source
 
@@ -40,37 +40,37 @@ def build(folder: Path) -> None:
 
 
 def read(folder: Path) -> None:
-    """Reading, finding the reports and sampling, of it."""
+    """Reads, finds the reports and samples, without writing."""
     from medical_tasks.benchmarks.doclens.mimic_data import read_note_rows
 
     read_note_rows(folder / NOTES_FILE)
 
 
 def rows(folder: Path) -> None:
-    """Reading the rows of radiology alone, of that."""
+    """Reads the rows of radiology alone."""
     from medical_tasks.benchmarks.doclens.mimic_data import NOTE_COLUMNS
     from medical_tasks.io.csv_files import stream_rows
 
     for _ in stream_rows(
         folder / NOTES_FILE,
         NOTE_COLUMNS,
-        wanted={"CATEGORY": ("Radiology",)},
+        selected={"CATEGORY": ("Radiology",)},
         release="",
     ):
         pass
 
 
 def imports(_: Path) -> None:
-    """What the libraries alone take."""
+    """Imports the libraries alone."""
     import datasets  # noqa: F401
 
 
 WAYS = (build, read, rows, imports)
 
 
-def one(way: str, folder: Path) -> None:
+def run_way(way: str, folder: Path) -> None:
     began = time.perf_counter()
-    next(each for each in WAYS if each.__name__ == way)(folder)
+    next(function for function in WAYS if function.__name__ == way)(folder)
     took = time.perf_counter() - began
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(
@@ -94,13 +94,13 @@ def measured(folder: Path, way: str) -> dict[str, float]:
         text=True,
     )
     shutil.rmtree(folder / "built", ignore_errors=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--one"]:
-        one(sys.argv[2], Path(sys.argv[3]))
+        run_way(sys.argv[2], Path(sys.argv[3]))
         return
     sizes = list(map(int, sys.argv[1:])) or list(NOTES)
     figures: list[dict[str, float]] = []
@@ -116,14 +116,14 @@ def main() -> None:
                 flush=True,
             )
             for way in WAYS:
-                found = measured(folder, way.__name__)
+                figure = measured(folder, way.__name__)
                 print(
-                    f"  {way.__name__:<7} {found['seconds']:7.1f} s, processor {found['processor']:7.1f} s, peak memory "
-                    f"{found['peak']:6,.0f} MiB",
+                    f"  {way.__name__:<7} {figure['seconds']:7.1f} s, processor {figure['processor']:7.1f} s, peak memory "
+                    f"{figure['peak']:6,.0f} MiB",
                     flush=True,
                 )
                 if way is build:
-                    figures.append(found)
+                    figures.append(figure)
     if len(sizes) > 1:
         more = (RELEASE - sizes[-1]) / (sizes[-1] - sizes[-2])
         seconds, processor, peak = (

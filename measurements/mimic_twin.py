@@ -25,14 +25,14 @@ CT_MR_SHARE = 0.06
 """CT and MR reports among all notes, near what the release has."""
 
 _ERRORS = 0.001
-# least, most of most reports, most of one in forty
+# characters: least, most of most reports, most of one in forty
 _FINDINGS_CHARS = 300, 1_200, 6_000
 _REPORTS_A_PATIENT = 2.7  # of CT and MR
 _PARAGRAPHS = 600
 
 
 class Examination(NamedTuple):
-    """A description as the files have it, and what it is of; `share` is how often, against the others."""
+    """A description as in the files, with modality and anatomy; `share` is its relative frequency."""
 
     description: str
     modality: str
@@ -42,16 +42,16 @@ class Examination(NamedTuple):
 
 @cache
 def twin_words() -> dict[str, Any]:
-    """Examinations, findings with what they mean, filling, and categories of notes: share in percent, least, most characters."""
+    """Reads examinations, findings with meanings, filling, and categories of notes: share in percent, least, most characters."""
     words: dict[str, Any] = packaged(__file__, "mimic_twin_words.json")
     return words | {
-        "examinations": [Examination(**each) for each in words["examinations"]]
+        "examinations": [Examination(**fields) for fields in words["examinations"]]
     }
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwinNote:
-    """A row, and what a reader should find in it."""
+    """A row, and the texts that a reader should find in it."""
 
     cells: dict[str, str]
     modality: str = ""
@@ -71,7 +71,7 @@ def twin_notes(
     draw = random.Random(f"{seed}-notes")  # invented notes, not secrets
     paragraphs = [_paragraph(draw) for _ in range(_PARAGRAPHS)]
     examinations = twin_words()["examinations"]
-    shares = [each.share for each in examinations]
+    shares = [examination.share for examination in examinations]
     patients = 1 + int(notes * ct_mr / _REPORTS_A_PATIENT)
     row = 0
     for _ in range(notes):
@@ -173,8 +173,8 @@ def _other(
 def _paragraph(draw: random.Random) -> str:
     sentences = draw.sample(twin_words()["filling"], draw.randrange(1, 4))
     text = "  ".join(
-        each.format(a=draw.randrange(2, 9), b=draw.randrange(50, 120))
-        for each in sentences
+        sentence.format(a=draw.randrange(2, 9), b=draw.randrange(50, 120))
+        for sentence in sentences
     )
     return textwrap.fill(text, 78) + "\n"
 
@@ -204,9 +204,9 @@ def main(words: Sequence[str] | None = None) -> int:
         metavar="X",
         help=f"share of CT and MR (default {CT_MR_SHARE})",
     )
-    given = parser.parse_args(words)
+    options = parser.parse_args(words)
     folder = write_twin(
-        given.out, seed=given.seed, notes=given.notes, ct_mr=given.ct_mr
+        options.out, seed=options.seed, notes=options.notes, ct_mr=options.ct_mr
     )
     print(f"wrote {NOTES_FILE} and {SUMS_FILE} in {folder}")
     return 0
@@ -220,11 +220,11 @@ _WITHOUT_FINDINGS, _WITHOUT_IMPRESSION, _POINTING = 0.12, 0.08, 0.03
 def _write_report(
     draw: random.Random, examination: Examination, *, date: str, length: int
 ) -> tuple[str, tuple[str, ...], str]:
-    """Writes a report with at least so many characters of findings; returns text, sentences and impression, none if unusable."""
+    """Writes a report with at least `length` characters of findings; returns text, sentences and impression, none if unusable."""
     sentences, meanings = _content(draw, examination.anatomy, length)
     impression = [
-        f"{place}. {each}" if len(meanings) > 1 else each
-        for place, each in enumerate(meanings, start=1)
+        f"{number}. {meaning}" if len(meanings) > 1 else meaning
+        for number, meaning in enumerate(meanings, start=1)
     ]
     kind = draw.random()
     usable = kind > _WITHOUT_FINDINGS + _WITHOUT_IMPRESSION + _POINTING
@@ -255,7 +255,9 @@ def _write_report(
     paragraphs = (
         [sentences[:half], sentences[half:]] if draw.random() < 0.5 else [sentences]
     )
-    findings = "\n\n ".join(_wrapped(" ".join(part)) for part in paragraphs if part)
+    findings = "\n\n ".join(
+        _wrapped(" ".join(paragraph)) for paragraph in paragraphs if paragraph
+    )
     texts = twin_words()["report"]
     order = texts["order"].format(
         date=date,

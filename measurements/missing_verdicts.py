@@ -52,10 +52,10 @@ def kqa(
 ) -> tuple[dict[str, ItemScore], dict[str, ItemScore]]:
     whole: dict[str, ItemScore] = {}
     holed: dict[str, ItemScore] = {}
-    for place in range(201):
+    for index in range(201):
         must, nice = int(generator.integers(1, 9)), int(generator.integers(0, 7))
         case = Case(
-            id=str(place),
+            id=str(index),
             question="",
             answer="a",
             must_have=("m",) * must,
@@ -73,7 +73,7 @@ def kqa(
             else "neutral"
             for x in draws
         ]
-        gone = lost(place, len(names))
+        gone = lost(index, len(names))
         empty = generator.random() < 0.05
         for scores, missing in (
             (whole, np.zeros(len(names), dtype=bool)),
@@ -109,18 +109,18 @@ def ehrnoteqa(
     whole: dict[str, ItemScore] = {}
     holed: dict[str, ItemScore] = {}
     fields = {"choices": [], "evidence": ["b"], "answer": ""}
-    for place in range(137):
-        item = Item(id=str(place), fields=fields, groups={}, cluster=str(place))
+    for index in range(137):
+        item = Item(id=str(index), fields=fields, groups={}, cluster=str(index))
         right = bool(generator.random() < 0.365)
-        known = (
+        verdict = (
             RightVerdict(right=False, how="empty answer")
-            if place < 21
+            if index < 21
             else RightVerdict(right=right, votes=(right,))
         )
-        whole[item.id] = open_score(item, "a", known)
-        absent = place >= 21 and lost(place, 1)[0]
+        whole[item.id] = open_score(item, "a", verdict)
+        absent = index >= 21 and lost(index, 1)[0]
         holed[item.id] = open_score(
-            item, "a", RightVerdict(right=None, reason=REASON) if absent else known
+            item, "a", RightVerdict(right=None, reason=REASON) if absent else verdict
         )
     return whole, holed
 
@@ -130,7 +130,7 @@ def doclens(
 ) -> tuple[dict[str, ItemScore], dict[str, ItemScore]]:
     whole: dict[str, ItemScore] = {}
     holed: dict[str, ItemScore] = {}
-    for place in range(100):
+    for index in range(100):
         claims, sentences = (
             int(generator.integers(2, 25)),
             int(generator.integers(1, 11)),
@@ -144,15 +144,17 @@ def doclens(
             )
             for _ in range(sentences)
         ]
-        gone = lost(place, claims + sentences)
+        gone = lost(index, claims + sentences)
         for scores, missing in (
             (whole, np.zeros(claims + sentences, dtype=bool)),
             (holed, gone),
         ):
             section = Section(
                 reference_claims=tuple(
-                    None if absent else bool(one)
-                    for one, absent in zip(entailed, missing[:claims], strict=True)
+                    None if absent else bool(is_entailed)
+                    for is_entailed, absent in zip(
+                        entailed, missing[:claims], strict=True
+                    )
                 ),
                 output_claims=(True,),
                 sentences=tuple(
@@ -161,7 +163,7 @@ def doclens(
                     else SentenceVerdict(
                         entailed=None if absent else True,
                         supports=tuple(
-                            None if absent else bool(one) for one in supports
+                            None if absent else bool(support) for support in supports
                         ),
                     )
                     for (right, supports), absent in zip(
@@ -170,30 +172,30 @@ def doclens(
                 ),
             )
             verdict = UnitVerdict(section=section, reasons=(REASON,))
-            scores[str(place)] = doclens_score(str(place), {"full": verdict})
+            scores[str(index)] = doclens_score(str(index), {"full": verdict})
     return whole, holed
 
 
 def losing(generator: Generator, how: str, rate: float, mean: float) -> Lost:
     if how == "answers":
-        return lambda place, count: np.full(count, generator.random() < rate)
+        return lambda index, count: np.full(count, generator.random() < rate)
     if how == "long":
-        return lambda place, count: (
+        return lambda index, count: (
             generator.random(count) < min(0.9, rate * count / mean)
         )
-    return lambda place, count: generator.random(count) < rate
+    return lambda index, count: generator.random(count) < rate
 
 
 def complete_case(
     metric: str, scores: Mapping[str, ItemScore], *, pooled: bool
 ) -> float:
-    known = [
+    pairs = [
         (score.values[metric], score.weights[metric] if pooled else 1.0)
         for score in scores.values()
         if metric in score.values and score.values[metric] == score.values[metric]
     ]
-    weight = sum(of for _, of in known)
-    return sum(value * of for value, of in known) / weight if weight else float("nan")
+    weight = sum(of for _, of in pairs)
+    return sum(value * of for value, of in pairs) / weight if weight else float("nan")
 
 
 RUNS: dict[
@@ -248,7 +250,7 @@ def main(simulations: int) -> None:
                 )
         for how in ("each", "long", "answers") if run != "EHRNoteQA" else ("each",):
             for rate in RATES:
-                found = {name: np.zeros((simulations, 5)) for name in names}
+                figures = {name: np.zeros((simulations, 5)) for name in names}
                 generator = np.random.default_rng(11)
                 for number in range(simulations):
                     scores, holed = make(generator, losing(generator, how, rate, mean))
@@ -261,7 +263,7 @@ def main(simulations: int) -> None:
                         pooled = metric.kind == "ratio"
                         entry = estimator.entry(metric, items)
                         value = complete_case(name, scores, pooled=pooled)
-                        found[name][number] = (
+                        figures[name][number] = (
                             1 - entry.get("scored", len(items)) / len(items),
                             value,
                             complete_case(name, holed, pooled=pooled) - value,
@@ -269,7 +271,7 @@ def main(simulations: int) -> None:
                             entry["ci_low"] <= truth[name] <= entry["ci_high"],
                         )
                 for name in names:
-                    share, value, complete, bias, held = found[name].mean(axis=0)
+                    share, value, complete, bias, held = figures[name].mean(axis=0)
                     print(
                         f"| {run} | {name} | {how} | {rate:.0%} | {share:.0%} | {value:.3f} "
                         f"| {complete:+.3f} ({complete / value:+.1%}) "

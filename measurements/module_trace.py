@@ -21,7 +21,7 @@ PACKAGE = str(Path(__file__).resolve().parents[1] / "medical_tasks") + os.sep
 
 
 def trace(words: list[str]) -> tuple[int, list[str], list[str]]:
-    """Runs a command; its exit code, the modules entered and those imported beside them."""
+    """Runs a command; returns its exit code, the modules entered, and the others imported."""
     entered: set[str] = set()
 
     importing = 0
@@ -42,13 +42,13 @@ def trace(words: list[str]) -> tuple[int, list[str], list[str]]:
         code = main(words)
     finally:
         sys.setprofile(None)
-    places = [
+    paths = [
         str(getattr(module, "__file__", "") or "") for module in sys.modules.values()
     ]
-    imported = {place for place in places if place.startswith(PACKAGE)} - entered
+    imported = {path for path in paths if path.startswith(PACKAGE)} - entered
     shown = [
-        sorted(place.removeprefix(PACKAGE) for place in found)
-        for found in (entered, imported)
+        sorted(path.removeprefix(PACKAGE) for path in files)
+        for files in (entered, imported)
     ]
     return code, shown[0], shown[1]
 
@@ -56,9 +56,9 @@ def trace(words: list[str]) -> tuple[int, list[str], list[str]]:
 def main() -> int:
     """Prints the modules."""
     words = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         if not words:
-            data, answers = f"{place}/kqa", Path(place) / "answers.jsonl"
+            data, answers = f"{folder}/kqa", Path(folder) / "answers.jsonl"
             build = [
                 sys.executable,
                 "-m",
@@ -93,7 +93,7 @@ def main() -> int:
                 "--data",
                 data,
             ]
-            words += ["--out", f"{place}/out"]
+            words += ["--out", f"{folder}/out"]
         code, entered, imported = trace(words)
     print(f"\n{len(entered)} modules entered:\n  " + "\n  ".join(entered))
     print(f"{len(imported)} more imported:\n  " + "\n  ".join(imported))

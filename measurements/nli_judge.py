@@ -39,7 +39,7 @@ Ask = Callable[[Pairs], list[str]]
 
 
 def generate_each(folder: Path) -> Ask:
-    """As the authors: one pair, greedy generation, the text compared with 1."""
+    """Judges as the authors do: one pair at a time, greedy generation, the text compared with 1."""
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -60,16 +60,16 @@ def generate_each(folder: Path) -> Ask:
         text = tokenizer.decode(written[0], skip_special_tokens=True)
         return "entailment" if text == "1" else "not_entailment"
 
-    return lambda asked: [label(premise, hypothesis) for premise, hypothesis in asked]
+    return lambda pairs: [label(premise, hypothesis) for premise, hypothesis in pairs]
 
 
 def judge_all(folder: Path, **options: str) -> Ask:
     judge = open_nli(f"nli/{folder}", options)
 
-    def ask(asked: Pairs) -> list[str]:
+    def ask(pairs: Pairs) -> list[str]:
         return [
             str(outcome.label)
-            for outcome in answers(judge, asked)
+            for outcome in answers(judge, pairs)
             if isinstance(outcome, Reply)
         ]
 
@@ -77,29 +77,29 @@ def judge_all(folder: Path, **options: str) -> Ask:
 
 
 def timed(
-    ways: Mapping[str, Ask], asked: Pairs, rounds: int
+    ways: Mapping[str, Ask], pairs: Pairs, rounds: int
 ) -> dict[str, tuple[list[str], float]]:
-    """Asks in turns, so that what else the machine does meets all ways; returns labels and the best time of each."""
+    """Runs the ways in turns, so that other work on the machine slows all; returns labels and best time of each."""
     best: dict[str, tuple[list[str], float]] = {}
     for _ in range(rounds):
         for way, ask in ways.items():
-            ask(asked[:8])  # warm up
+            ask(pairs[:8])  # warm up
             start = time.perf_counter()
-            labels = ask(asked)
+            labels = ask(pairs)
             seconds = time.perf_counter() - start
             if way not in best or seconds < best[way][1]:
                 best[way] = (labels, seconds)
     return best
 
 
-def make(folder: Path, tokenizer: Any, asked: Pairs, size: str) -> None:
-    width, layers = (int(part) for part in size.split("x"))
+def make(folder: Path, tokenizer: Any, pairs: Pairs, size: str) -> None:
+    width, layers = (int(number) for number in size.split("x"))
     heads = max(2, width // 64)
-    every = max(1, len(asked) // 60)
+    every = max(1, len(pairs) // 60)
     save_true(
         folder,
         tokenizer,
-        asked[::every],
+        pairs[::every],
         d_model=width,
         d_kv=width // heads,
         d_ff=4 * width,
@@ -125,18 +125,20 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, help="the best of so many")
     options = parser.parse_args()
     with options.source.open(encoding="utf-8", newline="") as stream:
-        asked = [(row["answer"], row["claim"]) for row in csv.DictReader(stream)][
+        pairs = [(row["answer"], row["claim"]) for row in csv.DictReader(stream)][
             : options.limit
         ]
-    tokenizer = train_pieces([text for pair in asked for text in pair], size=8000)
+    tokenizer = train_pieces([text for pair in pairs for text in pair], size=8000)
     lengths = [
         len(
-            tokenizer(f"premise: {one} hypothesis: {other}", verbose=False)["input_ids"]
+            tokenizer(f"premise: {premise} hypothesis: {hypothesis}", verbose=False)[
+                "input_ids"
+            ]
         )
-        for one, other in asked
+        for premise, hypothesis in pairs
     ]
     print(
-        f"{len(asked)} pairs, {sum(lengths) / len(lengths):.0f} tokens each, at most {max(lengths)}; ",
+        f"{len(pairs)} pairs, {sum(lengths) / len(lengths):.0f} tokens each, at most {max(lengths)}; ",
         end="",
     )
     print(f"CPU, {torch.get_num_threads()} threads")
@@ -147,19 +149,22 @@ def main() -> int:
     for size in options.sizes.split(","):
         with tempfile.TemporaryDirectory() as name, quiet_libraries(logging.ERROR):
             folder = Path(name) / "model"
-            make(folder, tokenizer, asked, size)
+            make(folder, tokenizer, pairs, size)
             weights = (folder / "model.safetensors").stat().st_size / 4e6
             ways: dict[str, Ask] = {
                 "batched, one step": judge_all(folder),
                 "one by one, one step": judge_all(folder, batch_size="1"),
                 "one by one, generate": generate_each(folder),
             }
-            best = timed(ways, asked, options.rounds)
+            best = timed(ways, pairs, options.rounds)
         labels, batched = best["batched, one step"]
-        for way, (found, seconds) in best.items():
-            agree = sum(one == other for one, other in zip(found, labels, strict=True))
-            same &= agree == len(asked)
-            rate, entailed = len(asked) / seconds, found.count("entailment")
+        for way, (way_labels, seconds) in best.items():
+            agree = sum(
+                label == expected
+                for label, expected in zip(way_labels, labels, strict=True)
+            )
+            same &= agree == len(pairs)
+            rate, entailed = len(pairs) / seconds, way_labels.count("entailment")
             print(
                 f"{size:>8} {weights:>7.1f}M  {way:<28} {rate:>8.1f} {entailed:>8} {agree:>5}  {seconds / batched:.1f}"
             )

@@ -63,18 +63,18 @@ SKILL, STRENGTH = 0.6, 2.0
 ARGUMENTS = {"order": "all", "wording": "paraphrase"}
 SIGNIFICANT = 0.05
 FEW = 500
-"""Simulations whose shares are told beside those of all."""
+"""The first simulations, whose shares are reported beside those of all."""
 Choices = npt.NDArray[np.intp]
 
 
 def task_of(form: str) -> TaskSpec:
-    """A task of EHRNoteQA in all orders, without the breakdowns that need notes."""
+    """Returns a task of EHRNoteQA in all orders, without the breakdowns that need notes."""
     task = next(task for task in TASKS if task.options["format"] == form)
     return ordered_task(replace(task, groups=()), ARGUMENTS)
 
 
 def questions(task: TaskSpec, count: int) -> list[Item]:
-    """Invented questions in all orders, the right choice of each at another place."""
+    """Makes invented questions in all orders, the right choice of each at another place."""
     letters = string.ascii_uppercase[:PLACES]
     plain = [
         Item(
@@ -91,14 +91,14 @@ def questions(task: TaskSpec, count: int) -> list[Item]:
 def chosen_places(
     generator: np.random.Generator, items: list[Item], planted: float, noise: float
 ) -> Choices:
-    """The place that the model takes in each item."""
+    """Draws the place that the model chooses in each item."""
     names = [item.fields["question_id"] for item in items]
     number_of = {name: number for number, name in enumerate(dict.fromkeys(names))}
     numbers = np.array([number_of[name] for name in names])
     orders = np.array([item.fields["order"] for item in items])
     controls = np.array([is_control(item) for item in items])
-    # Of every question a content, counted as given; which one is right does not matter
-    # to the places, since each content visits each of them.
+    # The model's content for each question, numbered in the released order. Which one is
+    # right does not matter, since each content visits each place.
     skill = generator.beta(SKILL * STRENGTH, (1 - SKILL) * STRENGTH, len(number_of))
     knows = generator.random(len(number_of)) < skill
     first = dict(zip(reversed(names), reversed(items), strict=True))
@@ -108,9 +108,9 @@ def chosen_places(
     guess = generator.integers(0, PLACES, len(items))
     guesses = generator.random(len(items)) < noise
     content = np.where(guesses, guess, opinion)
-    place = (orders == content[:, None]).argmax(axis=1)
+    choices = (orders == content[:, None]).argmax(axis=1)
     drawn = generator.random(len(items)) < planted / (1 - 1 / PLACES)
-    return np.where(drawn & ~controls, 0, place)
+    return np.where(drawn & ~controls, 0, choices)
 
 
 def _right_content(item: Item) -> int:
@@ -119,18 +119,18 @@ def _right_content(item: Item) -> int:
 
 
 def scored(task: TaskSpec, items: list[Item], places: Choices) -> TaskEntry:
-    """The entry of `results.json` for the places that were taken."""
+    """Scores the chosen places; returns the entry of `results.json`."""
     letters = string.ascii_uppercase
     plain = [
         ItemScore(
             id=item.id,
             values={
-                "accuracy": float(letters[place] == item.fields["answer"]),
+                "accuracy": float(letters[choice] == item.fields["answer"]),
                 "gold_probability": 0.0,
             },
-            parsed=letters[place],
+            parsed=letters[choice],
         )
-        for item, place in zip(items, places, strict=True)
+        for item, choice in zip(items, places, strict=True)
     ]
     scores = with_order_values(task, items, plain, right="accuracy")
     by_id = {score.id: score for score in scores}
@@ -138,23 +138,23 @@ def scored(task: TaskSpec, items: list[Item], places: Choices) -> TaskEntry:
 
 
 def truths(planted: float, noise: float) -> dict[str, float]:
-    """What the figures estimate.
+    """Computes what the figures estimate.
 
     An answer takes place A with chance d, else it guesses with chance `noise`, else it
     takes the opinion, which stands in each place once.
     """
     drawn = planted / (1 - 1 / PLACES)
-    # Of an order, the chance of the opinion's content, and of each other one, where the
-    # opinion stands at A and where it does not.
+    # For each order: the chances of the opinion's content and of every other content,
+    # where the opinion stands at A and where it does not.
     keeps, guess = (1 - drawn) * (1 - noise), (1 - drawn) * noise / PLACES
     base = np.full((PLACES, PLACES), guess)  # order, content; the opinion is content 0
     base[:, 0] += keeps
     for order in range(PLACES):
         base[order, order] += drawn  # the content that the rotation shows at A
     alike = [
-        float(base[one] @ base[other])
-        for one in range(PLACES)
-        for other in range(one + 1, PLACES)
+        float(base[first] @ base[second])
+        for first in range(PLACES)
+        for second in range(first + 1, PLACES)
     ]
     right = SKILL * np.prod(base[:, 0])
     # A wrong opinion may still be right by chance in every order.
@@ -216,13 +216,13 @@ def _row(
         (table,) = preference_table(entry)
         small = [_p_of(row[-1]) < SIGNIFICANT for row in table.rows]
         flags[number] = small[0], any(small)
-    shares = " ".join(f"{np.mean(each):.3f}" for each in held.values())
+    shares = " ".join(f"{np.mean(hits):.3f}" for hits in held.values())
     flagged = f"{flags[:, 0].mean():.3f} {flags[:, 1].mean():.3f}"
     return f"{np.mean(values):+.4f} | {flagged} | {shares}"
 
 
 def many(simulations: int) -> None:
-    """Prints how often intervals hold what they estimate, and which places are flagged."""
+    """Prints the coverage of the intervals, and which places are flagged."""
     items = questions(task_of("mc_prob_index"), QUESTIONS)
     orders = np.array([item.fields["order"] for item in items])
     shown = orders.reshape(QUESTIONS, PLACES + 1, PLACES)
@@ -237,30 +237,35 @@ def many(simulations: int) -> None:
             for _ in range(simulations):
                 drawn = chosen_places(generator, items, planted, noise)
                 taken = drawn.reshape(QUESTIONS, PLACES + 1)
-                found = _intervals(taken, shown, right)
-                pairs = zip(found, truth, strict=True)
+                intervals = _intervals(taken, shown, right)
+                pairs = zip(intervals, truth, strict=True)
                 held.append(
-                    [each.ci_low <= true <= each.ci_high for each, true in pairs]
+                    [
+                        interval.ci_low <= true <= interval.ci_high
+                        for interval, true in pairs
+                    ]
                 )
                 p = _p_values(taken[:, :PLACES], shown[:, :PLACES])
                 flagged.append((p[0] < SIGNIFICANT, min(p) < SIGNIFICANT))
             shares = " ".join(
-                f"{100 * np.mean(each[:FEW]):.1f}/{100 * np.mean(each):.1f}"
-                for each in np.array(held).T
+                f"{100 * np.mean(column[:FEW]):.1f}/{100 * np.mean(column):.1f}"
+                for column in np.array(held).T
             )
-            often = " ".join(f"{100 * each:.1f}" for each in np.mean(flagged, axis=0))
+            often = " ".join(f"{100 * share:.1f}" for share in np.mean(flagged, axis=0))
             print(f"{planted:7.2f} {noise:5.1f} | {often} | {shares}", flush=True)
 
 
 def _intervals(taken: Choices, shown: Choices, right: Choices) -> list[Estimate]:
-    """The figures in the order of `truths`, of the places taken in each order and control."""
+    """Computes the figures, in the order of `truths`, from the places chosen in each order and control."""
     content = np.take_along_axis(shown, taken[:, :, np.newaxis], axis=2)[:, :, 0]
-    asked, control = content[:, :PLACES], content[:, PLACES]
+    contents, control = content[:, :PLACES], content[:, PLACES]
     pairs = list(itertools.combinations(range(PLACES), 2))
-    flips = np.mean([asked[:, one] != asked[:, other] for one, other in pairs], axis=0)
-    wording = (asked[:, 0] != control).astype(float)
+    flips = np.mean(
+        [contents[:, first] != contents[:, second] for first, second in pairs], axis=0
+    )
+    wording = (contents[:, 0] != control).astype(float)
     preferred = (taken[:, :PLACES] == 0).mean(axis=1) - 1 / PLACES
-    always = (asked == right[:, np.newaxis]).all(axis=1).astype(float)
+    always = (contents == right[:, np.newaxis]).all(axis=1).astype(float)
     return [
         mean_interval(preferred, limits=(-1 / PLACES, 1 - 1 / PLACES)),
         proportion_interval(always),
@@ -271,17 +276,17 @@ def _intervals(taken: Choices, shown: Choices, right: Choices) -> list[Estimate]
 
 
 def _p_values(taken: Choices, shown: Choices) -> list[float]:
-    """Of each place the p-value of no preference, adjusted by Holm."""
+    """Computes the p-value of no preference for each place, adjusted by Holm."""
     content = np.take_along_axis(shown, taken[:, :, np.newaxis], axis=2)[:, :, 0]
-    asked = content.tolist()
+    contents = content.tolist()
     p_values = []
-    for place in range(PLACES):
-        standing = shown[:, :, place].tolist()
+    for position in range(PLACES):
+        standing = shown[:, :, position].tolist()
         p_values.append(
             place_p_value(
                 [
-                    list(zip(one, other, strict=True))
-                    for one, other in zip(standing, asked, strict=True)
+                    list(zip(standing_row, chosen_row, strict=True))
+                    for standing_row, chosen_row in zip(standing, contents, strict=True)
                 ]
             )
         )
@@ -301,11 +306,11 @@ def judges(simulations: int) -> None:
         held: list[bool] = []
         flagged: list[bool] = []
         for _ in range(simulations):
-            found = _judged(generator, planted)
-            low, high = found["ci_low"], found["ci_high"]
-            if found["value"] is None or low is None or high is None:
+            difference = _judged(generator, planted)
+            low, high = difference["ci_low"], difference["ci_high"]
+            if difference["value"] is None or low is None or high is None:
                 raise ValueError("a difference of full lists has an interval")
-            values.append(found["value"])
+            values.append(difference["value"])
             held.append(low <= -planted <= high)
             flagged.append(not low <= 0 <= high)
         print(
@@ -317,7 +322,7 @@ def judges(simulations: int) -> None:
 def _judged(
     generator: np.random.Generator, planted: float
 ) -> dict[str, float | int | None]:
-    """The last third less the first, of one simulated check."""
+    """Returns the difference of the last third and the first in one simulated check."""
     clusters = [str(answer) for answer in range(ANSWERS) for _ in range(STATEMENTS)]
     gold = ["entailment"] * len(clusters)
     # Some answers are easier, and a statement is about as hard in every order.
@@ -334,7 +339,7 @@ def _judged(
         ]
         own = [place_in(int(number), STATEMENTS) for number in numbers]
         late = np.array(own) > 2 / 3
-        # Of right verdicts at the end so many are lost that accuracy falls by `planted`.
+        # At the end, right verdicts are lost until accuracy falls by `planted`.
         right = generator.random(len(own)) < chance * (1 - late * planted / RIGHT)
         orders.append(list(np.where(right, "entailment", "neutral")))
         places.append(own)
@@ -349,14 +354,14 @@ def texts() -> None:
         items = load_items(task, list(read_rows("demo", "test", {})))
         generator = np.random.default_rng(7)
         places = chosen_places(generator, items, planted, 0.1)
-        letters = [string.ascii_uppercase[place] for place in places]
+        letters = [string.ascii_uppercase[choice] for choice in places]
         if form == "mc":
             answers = [
-                f"The answer is {letter}. {item.fields['choices'][place]}"
-                for item, letter, place in zip(items, letters, places, strict=True)
+                f"The answer is {letter}. {item.fields['choices'][choice]}"
+                for item, letter, choice in zip(items, letters, places, strict=True)
             ]
         else:
-            answers = [_probabilities(int(place)) for place in places]
+            answers = [_probabilities(int(choice)) for choice in places]
         scores = score_items(
             task, items, answers, readings={} if form == "mc" else None
         )
@@ -364,22 +369,24 @@ def texts() -> None:
         if read != letters:
             raise ValueError(f"{form}: {read} was read where {letters} was taken")
         figure = [score.values["place_preference_a"] for score in scores]
-        found = np.nanmean(figure)
+        preference = np.nanmean(figure)
         counted = [
             letter == "A"
             for letter, item in zip(letters, items, strict=True)
             if not is_control(item)
         ]
         planned = float(np.mean(counted)) - 1 / PLACES
-        if not math.isclose(found, planned, abs_tol=1e-12):
-            raise ValueError(f"{form}: {found} was found where {planned} was planned")
+        if not math.isclose(preference, planned, abs_tol=1e-12):
+            raise ValueError(
+                f"{form}: {preference} was found where {planned} was planned"
+            )
         print(
-            f"{form}: {len(items)} answers read as taken; preference for A {found:+.3f}"
+            f"{form}: {len(items)} answers read as taken; preference for A {preference:+.3f}"
         )
 
 
-def _probabilities(place: int) -> str:
-    logprobs = tuple(-0.1 if other == place else -3.0 for other in range(PLACES))
+def _probabilities(choice: int) -> str:
+    logprobs = tuple(-0.1 if other == choice else -3.0 for other in range(PLACES))
     return ChoiceScores(logprobs=logprobs, tokens=(1,) * PLACES).to_text()
 
 

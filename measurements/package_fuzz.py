@@ -66,13 +66,13 @@ _NAMES: Final = (
 
 
 def members_of(package: bytes) -> Members:
-    """The files of a sound package."""
+    """Reads the files of a sound package."""
     with zipfile.ZipFile(io.BytesIO(package)) as opened:
         return {name: opened.read(name) for name in opened.namelist()}
 
 
 def rehashed(members: Members) -> bytes:
-    """Packs files with the hashes that they have now, as a forger does; a manifest that is none stays as it is."""
+    """Packs files with their current hashes, as a forger does; an invalid manifest stays as it is."""
     try:
         manifest = json.loads(members[MANIFEST])
         manifest["files"] = {
@@ -98,24 +98,24 @@ def _structure(draw: random.Random, package: bytes) -> bytes:
     """Changes a field of a header, in both or in one of its two places."""
     changed = bytearray(package)
     marks = [
-        place
+        offset
         for mark in (b"PK\1\2", b"PK\3\4", b"PK\5\6")
-        for place in _places(package, mark)
+        for offset in _offsets(package, mark)
     ]
-    place = draw.choice(marks) + 4 + draw.randrange(40)
-    if place + 4 <= len(changed):
+    offset = draw.choice(marks) + 4 + draw.randrange(40)
+    if offset + 4 <= len(changed):
         value = draw.choice(
             (0, 1, 0xFFFF, 0xFFFFFFFF, 0x7FFFFFFF, draw.getrandbits(32))
         )
-        changed[place : place + 4] = struct.pack("<L", value)
+        changed[offset : offset + 4] = struct.pack("<L", value)
     return bytes(changed)
 
 
-def _places(content: bytes, mark: bytes) -> Iterator[int]:
-    place = content.find(mark)
-    while place >= 0:
-        yield place
-        place = content.find(mark, place + 1)
+def _offsets(content: bytes, mark: bytes) -> Iterator[int]:
+    offset = content.find(mark)
+    while offset >= 0:
+        yield offset
+        offset = content.find(mark, offset + 1)
 
 
 def _cut(draw: random.Random, package: bytes) -> bytes:
@@ -132,16 +132,16 @@ def _around(draw: random.Random, package: bytes) -> bytes:
     extra = draw.choice(
         (b"\0", b"PK\5\6" + b"\0" * 18, b"#!/bin/sh\n", draw.randbytes(50), package)
     )
-    place = draw.choice((0, len(package), draw.randrange(len(package))))
-    return package[:place] + extra + package[place:]
+    offset = draw.choice((0, len(package), draw.randrange(len(package))))
+    return package[:offset] + extra + package[offset:]
 
 
 def _zipped(draw: random.Random, package: bytes) -> bytes:
-    """Other members, kinds of members, methods, comments and extra fields, written by a library that allows them."""
-    made = io.BytesIO()
+    """Changes names, kinds, methods, comments and extra fields of members, by a library that allows them."""
+    buffer = io.BytesIO()
     members = members_of(package)
     with zipfile.ZipFile(
-        made,
+        buffer,
         "w",
         draw.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)),
     ) as opened:
@@ -161,17 +161,17 @@ def _zipped(draw: random.Random, package: bytes) -> bytes:
             )
             opened.writestr(info, content)
         opened.comment = draw.choice((b"", b"comment"))
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def _bomb(draw: random.Random, package: bytes) -> bytes:
-    """A member that unpacks to far more than it should, said or unsaid."""
+    """Adds a member that unpacks to far more than it should, declared or not."""
     name = draw.choice(MEMBERS)
     size = draw.choice((1 << 20, 1 << 24))
     content = draw.choice((b"\0", b" ", b"[", b'{"a":')) * (size // 4)
     members = {**members_of(package), name: content}
     bomb = bytearray(rehashed(members) if draw.random() < 0.5 else zip_bytes(members))
-    if draw.random() < 0.5:  # says that it is small
+    if draw.random() < 0.5:  # with a header that declares a small size
         size_field = struct.pack("<L", len(content))
         bomb = bytearray(
             bytes(bomb).replace(
@@ -182,7 +182,7 @@ def _bomb(draw: random.Random, package: bytes) -> bytes:
 
 
 def _overlapping(draw: random.Random, package: bytes) -> bytes:
-    """Entries of the list that share one member's bytes."""
+    """Lists several entries that share one member's bytes."""
     packed = zlib.compressobj(9, zlib.DEFLATED, -15)
     content = b"\0" * (1 << 20)
     data = packed.compress(content) + packed.flush()
@@ -192,12 +192,14 @@ def _overlapping(draw: random.Random, package: bytes) -> bytes:
     listed = b""
     count = draw.choice((2, 5, 100))
     for number in range(count):
-        each = MEMBERS[number % len(MEMBERS)].encode() if draw.random() < 0.8 else name
+        member = (
+            MEMBERS[number % len(MEMBERS)].encode() if draw.random() < 0.8 else name
+        )
         listed += (
             struct.pack(
-                "<4s6H3L5H2L", b"PK\1\2", 20, *facts, len(each), 0, 0, 0, 0, 0, 0
+                "<4s6H3L5H2L", b"PK\1\2", 20, *facts, len(member), 0, 0, 0, 0, 0, 0
             )
-            + each
+            + member
         )
     return (
         local
@@ -213,19 +215,19 @@ def _literal(draw: random.Random, package: bytes) -> bytes:
     members = members_of(package)
     name = draw.choice(list(members))
     content = members[name]
-    places = list(_places(content, b": "))
-    start = draw.choice(places) + 2
+    offsets = list(_offsets(content, b": "))
+    start = draw.choice(offsets) + 2
     end = min(
-        place
-        for place in (content.find(mark, start) for mark in (b",", b"}", b"\n"))
-        if place > 0
+        offset
+        for offset in (content.find(mark, start) for mark in (b",", b"}", b"\n"))
+        if offset > 0
     )
     members[name] = content[:start] + draw.choice(_LITERALS) + content[end:]
     return rehashed(members) if draw.random() < 0.7 else zip_bytes(members)
 
 
 def _values(draw: random.Random, package: bytes) -> bytes:
-    """Changes a value somewhere in a JSON file, everything else as it must be."""
+    """Changes one value in a JSON file, and nothing else."""
     members = members_of(package)
     name = draw.choice(list(members))
     if name in (MANIFEST, RESULTS):
@@ -277,9 +279,9 @@ def _other(draw: random.Random, value: Any) -> Any:
 
 
 def _lines(draw: random.Random, package: bytes) -> bytes:
-    """Lines doubled, dropped, swapped, cut, very long or very many."""
+    """Doubles, drops, swaps or cuts lines, or makes them very long or very many."""
     members = members_of(package)
-    name = draw.choice([each for each in members if each.endswith(".jsonl")])
+    name = draw.choice([member for member in members if member.endswith(".jsonl")])
     lines = members[name].splitlines(keepends=True)
     number, other = draw.randrange(len(lines)), draw.randrange(len(lines))
     how = draw.randrange(8)
@@ -308,7 +310,7 @@ def _lines(draw: random.Random, package: bytes) -> bytes:
 
 
 def _members(draw: random.Random, package: bytes) -> bytes:
-    """Members missing, swapped or empty."""
+    """Drops, swaps or empties members."""
     members = members_of(package)
     name = draw.choice(list(members))
     how = draw.randrange(4)
@@ -345,7 +347,7 @@ def hostile_packages(
         seed: of the random choices.
 
     Yields:
-        What was done, and the package.
+        The name of the change, and the package.
     """
     for number in range(count):
         draw = random.Random(f"{seed}:{number}")
@@ -354,7 +356,7 @@ def hostile_packages(
 
 
 def try_package(content: bytes) -> str:
-    """Reads a package; `taken`, or the reason. Whatever else is raised is a fault, and so is what is taken and no JSON."""
+    """Reads a package; returns `taken` or the reason. Any other exception is a fault, as is a taken package that is no JSON."""
     try:
         package = read_package(content)
         json.dumps(
@@ -371,7 +373,7 @@ def try_package(content: bytes) -> str:
 
 
 class Guard:
-    """An audit hook, which stays for the life of the process: while `armed`, reading may not write, start or connect."""
+    """An audit hook for the life of the process: while `armed`, reading may not write, start a process or connect."""
 
     def __init__(self) -> None:
         self.armed = False
@@ -391,8 +393,8 @@ class Guard:
             raise AssertionError(f"reading a package did {event} {arguments!r:.200}")
 
 
-def _made() -> bytes:
-    """A sound package with and without a judge, of a few demo records."""
+def _sound_package() -> bytes:
+    """Makes a sound package, with and without a judge, from a few demo records."""
     from medical_tasks.data.fetching import build_dataset
     from medical_tasks.leaderboard.submission_package.contents import (
         Submitter,
@@ -401,24 +403,24 @@ def _made() -> bytes:
     from medical_tasks.leaderboard.submission_package.package_file import write_package
 
     with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
+        folder = Path(name)
         for dataset in ("medcalc_bench", "kqa"):
             build_dataset(
-                dataset, source=None, config="demo", out=place / "data" / dataset
+                dataset, source=None, config="demo", out=folder / "data" / dataset
             )
-        out = place / "run"
+        out = folder / "run"
         medical_tasks.run(
             "medcalc,kqa",
             "baseline/random",
             max_samples=4,
             config="demo",
-            data=place / "data",
+            data=folder / "data",
             out=out,
         )
-        out = place / "made.zip"
-        options = VerifyOptions(data=place / "data")
+        out = folder / "made.zip"
+        options = VerifyOptions(data=folder / "data")
         write_package(
-            place / "run",
+            folder / "run",
             out,
             Submitter(model="Made"),
             options=options,
@@ -435,7 +437,7 @@ def main() -> None:
     parser.add_argument("--packages", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
-    sound = _made()
+    sound = _sound_package()
     if try_package(sound) != "taken":
         raise SystemExit("the sound package is refused")
     guard = Guard()

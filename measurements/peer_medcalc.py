@@ -1,9 +1,9 @@
-"""What a peer's metric makes of MedCalc-Bench's own gold answers: medhelm 0.8.0, run from its wheel, beside ours.
+"""MedCalc-Bench's own gold answers, scored by the metric of medhelm 0.8.0 from its wheel, and by ours.
 
     python measurements/peer_medcalc.py --source test_data.csv [--wheel medhelm-0.8.0-py3-none-any.whl] [--venv FOLDER]
 
 Their wheel and the few packages that its metric imports go into an environment of their
-own (79 MB), from the package index or from `--wheel`. Each gold answer is handed to
+own (79 MB), from the package index or from `--wheel`. Each gold answer is passed to
 their `MedCalcBenchMetric` as the model's completion, with the instance that their
 scenario makes of the row (that module itself needs `datasets`), and to our `accuracy`
 as the reply.
@@ -51,20 +51,20 @@ print(json.dumps(marks))
 
 
 def their_marks(rows: list[dict[str, str]], wheel: str, venv: Path) -> list[float]:
-    """What their metric gives each gold answer."""
+    """Scores each gold answer by their metric."""
     python = str(venv / "bin" / "python")
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*install, *IMPORTS], check=True)
     subprocess.run([*install, "--no-deps", wheel], check=True)
-    told = subprocess.run(
+    result = subprocess.run(
         [python, "-c", THEIRS],
         input=json.dumps(rows),
         capture_output=True,
         text=True,
         check=True,
     )
-    digest, marks = told.stdout.splitlines()[-2:]
+    digest, marks = result.stdout.splitlines()[-2:]
     if digest != METRIC_SHA256:
         raise SystemExit(
             f"{wheel}: its medcalc_bench_metrics.py has the SHA-256 {digest}, not medhelm 0.8.0's."
@@ -85,11 +85,11 @@ def main() -> None:
         help="the wheel, instead of the package index",
     )
     parser.add_argument("--venv", type=Path, help="folder to keep the environment in")
-    given = parser.parse_args()
-    with given.source.open(encoding="utf-8", newline="") as lines:
+    options = parser.parse_args()
+    with options.source.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     with tempfile.TemporaryDirectory() as scratch:
-        theirs = their_marks(rows, given.wheel, given.venv or Path(scratch))
+        theirs = their_marks(rows, options.wheel, options.venv or Path(scratch))
     golds, peer, ours = Counter[str](), Counter[str](), Counter[str]()
     for row, mark in zip(rows, theirs, strict=True):
         gold = row["Ground Truth Answer"]

@@ -3,9 +3,9 @@
     python -m measurements.reader_forms [--misses development]
 
 `reader_forms.json` holds replies by reader and kind, each with what a person reads at
-once, or that nothing can be told. They were written before the readers were changed to
+once, or that there is no answer. They were written before the readers were changed to
 read them. A hash of the text puts each into one of two halves: readers were developed
-on the misses of the first alone, and the second says what to expect of other replies.
+on the misses of the first alone, and the second shows what to expect of other replies.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ NOTHING: Final = object()
 
 @dataclass(frozen=True)
 class Form:
-    """A reply, and what a person reads in it: `NOTHING` where that cannot be told."""
+    """A reply, and the answer that a person reads in it: `NOTHING` if there is none."""
 
     reader: str
     kind: str
@@ -67,25 +67,25 @@ class Form:
 
     @property
     def half(self) -> Half:
-        """Which half it belongs to, by its text alone."""
+        """The half that it belongs to, by its text alone."""
         odd = hashlib.sha256(self.text.encode()).digest()[0] % 2
         return "held back" if odd else "development"
 
 
 def letter(text: str) -> Any:
-    """The letter of an answer."""
-    found = read_letter(text, CHOICES)
-    return found.letter if found and found.letter else NOTHING
+    """Reads the letter of an answer."""
+    reading = read_letter(text, CHOICES)
+    return reading.letter if reading and reading.letter else NOTHING
 
 
 def verdict(read: Callable[[str], Any], text: str) -> Any:
-    """What a judge's reply says."""
+    """Reads the verdict in a judge's reply."""
     value = read(text)
     return NOTHING if isinstance(value, Unreadable) else value
 
 
 def citations(text: str) -> Any:
-    """The known sentences that an answer cites; an unknown one is as good as none."""
+    """Reads the known sentences that an answer cites; unknown ones are ignored."""
     answer = read_answer(text, SENTENCES)
     if getattr(answer, "unclear", "") or any(
         cited not in SENTENCES for cited in answer.citations
@@ -106,7 +106,7 @@ READERS: Final[Mapping[str, Callable[[str], Any]]] = {
 
 
 def forms() -> Iterator[Form]:
-    """All forms of the file."""
+    """Reads all forms of the file."""
     for reader, kinds in json.loads(FORMS.read_text(encoding="utf-8")).items():
         for kind, replies in kinds.items():
             for text, means in replies:
@@ -115,18 +115,20 @@ def forms() -> Iterator[Form]:
 
 
 def outcome(form: Form) -> str:
-    """`read` as meant, `unread`, or `false`: read as something else. What cannot be told is read as meant if it is not read."""
-    found = READERS[form.reader](form.text)
-    if found is NOTHING and form.means is not NOTHING:
+    """Returns `read` (as meant), `unread`, or `false` (read as something else). A reply without an answer must be unread."""
+    actual = READERS[form.reader](form.text)
+    if actual is NOTHING and form.means is not NOTHING:
         return "unread"
     same = (
-        found is form.means if NOTHING in (found, form.means) else found == form.means
+        actual is form.means
+        if NOTHING in (actual, form.means)
+        else actual == form.means
     )
     return "read" if same else "false"
 
 
 def main() -> None:
-    """Prints the table, and the misses of a half where they are asked for."""
+    """Prints the table, and with `--misses` those of a half."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--misses", choices=HALVES, help="list the forms of a half that are missed"
@@ -135,23 +137,23 @@ def main() -> None:
 
     counts: dict[tuple[str, str], Counter[str]] = {}
     for form in forms():
-        said = outcome(form)
+        result = outcome(form)
         rows = [(form.reader, form.kind)]
         if form.kind != FOREIGN:
             rows.append((form.reader, "all of them"))
         for row in rows:
-            counts.setdefault(row, Counter())[f"{form.half} {said}"] += 1
-        if form.half == options.misses and said != "read":
-            print(f"{form.reader}, {form.kind}: {said}: {form.text!r}")
+            counts.setdefault(row, Counter())[f"{form.half} {result}"] += 1
+        if form.half == options.misses and result != "read":
+            print(f"{form.reader}, {form.kind}: {result}: {form.text!r}")
     heads = "".join(
         f"{f'{half}: read':>20}{'unread':>8}{'false':>7}" for half in HALVES
     )
     print(f"{'reader: kind':44}{heads}")
-    for (reader, kind), told in sorted(counts.items()):
+    for (reader, kind), tally in sorted(counts.items()):
         cells = ""
         for half in HALVES:
             read, unread, false = (
-                told[f"{half} {said}"] for said in ("read", "unread", "false")
+                tally[f"{half} {result}"] for result in ("read", "unread", "false")
             )
             cells += f"{f'{read}/{read + unread + false}':>20}{unread:>8}{false:>7}"
         print(f"{f'{reader}: {kind}':44}{cells}")

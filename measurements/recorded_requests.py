@@ -50,22 +50,22 @@ class Compared:
     equal: int  # different requests that both sent
     only_theirs: tuple[bytes, ...]
     only_ours: tuple[bytes, ...]
-    again: tuple[int, int]  # how often theirs, and ours, sent what they had sent before
+    again: tuple[int, int]  # how often theirs, and ours, repeated a request
 
     @property
     def same(self) -> bool:
-        """Whether each sent what the other sent."""
+        """Whether both sent the same requests."""
         return not self.only_theirs and not self.only_ours
 
     def __str__(self) -> str:
-        told = (
+        text = (
             f"{self.equal} different requests of both (sent again: {self.again[0]} by theirs, {self.again[1]} by ours), "
             f"{len(self.only_theirs)} by theirs alone, {len(self.only_ours)} by ours alone"
         )
         for side, requests in (("theirs", self.only_theirs), ("ours", self.only_ours)):
             for request in requests[:SHOWN]:
-                told += f"\n  {side} alone, the end: {request[-300:]!r}"
-        return told
+                text += f"\n  {side} alone, the end: {request[-300:]!r}"
+        return text
 
 
 def official_options(description: str | None, **numbers: int) -> argparse.Namespace:
@@ -83,7 +83,7 @@ def official_options(description: str | None, **numbers: int) -> argparse.Namesp
 
 
 def content(call: Call) -> bytes:
-    """The roles and texts of a request."""
+    """Returns the roles and texts of a request."""
     messages = [
         (message["role"], message["content"]) for message in call.body["messages"]
     ]
@@ -96,23 +96,26 @@ def compare(
     *,
     by: Callable[[Call], bytes] = content,
 ) -> Compared:
-    """Compares requests by the bytes of their roles and texts, or of what `by` takes of them."""
-    asked, sent = Counter(map(by, theirs)), Counter(map(by, ours))
+    """Compares requests by the bytes of their roles and texts, or by what `by` returns."""
+    their_counts, our_counts = Counter(map(by, theirs)), Counter(map(by, ours))
     return Compared(
-        equal=len(asked.keys() & sent.keys()),
-        only_theirs=tuple(sorted(asked.keys() - sent.keys())),
-        only_ours=tuple(sorted(sent.keys() - asked.keys())),
-        again=(asked.total() - len(asked), sent.total() - len(sent)),
+        equal=len(their_counts.keys() & our_counts.keys()),
+        only_theirs=tuple(sorted(their_counts.keys() - our_counts.keys())),
+        only_ours=tuple(sorted(our_counts.keys() - their_counts.keys())),
+        again=(
+            their_counts.total() - len(their_counts),
+            our_counts.total() - len(our_counts),
+        ),
     )
 
 
 def first(calls: Iterable[Call]) -> list[Call]:
-    """The requests that begin a chat: a re-ask of ours goes on with one."""
+    """Lists the requests that begin a chat: a re-ask of ours continues one."""
     return [call for call in calls if len(call.body["messages"]) == 1]
 
 
 def parameters(calls: Iterable[Call]) -> str:
-    """What else the requests' bodies say, each value once: `model gpt-4; temperature 0.0`."""
+    """Lists the other fields of the requests' bodies, each value once: `model gpt-4; temperature 0.0`."""
     values: dict[str, set[str]] = {}
     for call in calls:
         for name, value in call.body.items():
@@ -124,7 +127,7 @@ def parameters(calls: Iterable[Call]) -> str:
 
 
 def recording(answer: Callable[[Call], str]) -> FaultServer:
-    """A server, for a `with` block, that keeps all requests (`calls`) and says what `answer` makes of each."""
+    """Starts a server that records all requests (`calls`) and replies what `answer` returns."""
     return FaultServer((), answer=answer)
 
 
@@ -136,7 +139,7 @@ def run_authors(
     environment: Mapping[str, str],
     absent: Sequence[str] = (),
 ) -> None:
-    """Runs an authors' script as it is; modules named in `absent` are stand-ins, for what it imports and does not use."""
+    """Runs an authors' script as it is; stand-ins replace the modules in `absent`, which it imports and does not use."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     command = [str(python), "-c", _AS_IT_IS, str(script), " ".join(absent), *arguments]
     _run(command, folder, {**kept, "PYTHONUTF8": "1", **environment}, allowed=(0,))
@@ -146,7 +149,7 @@ def run_ours(
     *words: str | Path, server: FaultServer | None = None, folder: Path
 ) -> None:
     """Runs `medical-tasks`; `openai-api/local/NAME` is the server. Unscored items (exit code 5) are part of what is compared."""
-    place = (
+    endpoint = (
         {}
         if server is None
         else {"LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "none"}
@@ -156,7 +159,7 @@ def run_ours(
         **os.environ,
         "PYTHONPATH": root,
         "MEDICAL_TASKS_HOME": str(folder),
-        **place,
+        **endpoint,
     }
     command = [sys.executable, "-m", "medical_tasks", *map(str, words)]
     _run(command, folder, environment, allowed=(0, 5))
@@ -179,7 +182,7 @@ def _run(
 
 
 def results_of(folder: Path, task: str) -> dict[str, Any]:
-    """The metrics of a task that `medical-tasks` wrote."""
+    """Reads the metrics of a task from the results of `medical-tasks`."""
     entry = json.loads((folder / "results.json").read_text(encoding="utf-8"))["tasks"][
         task
     ]
@@ -188,7 +191,7 @@ def results_of(folder: Path, task: str) -> dict[str, Any]:
 
 
 def commit_of(checkout: Path) -> str:
-    """The first seven digits of a checkout's commit."""
+    """Returns the first seven digits of a checkout's commit."""
     command = ["git", "-C", str(checkout), "rev-parse", "--short=7", "HEAD"]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stdout.strip() or "no git checkout"

@@ -45,7 +45,7 @@ def main(simulations: int) -> None:
         (200, 1, 3, 0.7, 0.6, 0.0, 2),
         (300, 5, 3, 0.7, 0.6, 0.05, 2),
     ):
-        found, held = simulated(
+        sds, held = simulated(
             generator, simulations, n, size, k, right, alike, run, votes
         )
         total = right * (1 - right)
@@ -53,12 +53,12 @@ def main(simulations: int) -> None:
         planted = np.sqrt(
             [seen * total * alike, seen * total * (1 - alike), WRONG * (1 - WRONG)]
         )
-        told = " | ".join(
+        columns = " | ".join(
             f"{f:11.3f} {p:8.3f}"
-            for f, p in zip(found[: votes + 1], planted, strict=False)
+            for f, p in zip(sds[: votes + 1], planted, strict=False)
         )
         print(
-            f"{n:5d} {size:4d} {k:2d} {right:5.2f} {alike:5.1f} {run:4.2f} {votes:5d} | {told} | {held[0]:.3f} {held[1]:.3f}",
+            f"{n:5d} {size:4d} {k:2d} {right:5.2f} {alike:5.1f} {run:4.2f} {votes:5d} | {columns} | {held[0]:.3f} {held[1]:.3f}",
             flush=True,
         )
 
@@ -74,31 +74,31 @@ def simulated(
     run: float,
     votes: int,
 ) -> tuple[Table, Table]:
-    """The sds found, and the shares of intervals that hold the truth: of all repeats, and of the first alone."""
+    """Returns the estimated sds, and the coverage of two intervals: of all repeats, and of the first alone."""
     clusters = (np.arange(n) // size).tolist() if size > 1 else None
     truth = right if votes == 1 else WRONG + (1 - 2 * WRONG) * right
     variances, held = np.zeros(3), np.zeros(2)
     for _ in range(simulations):
         answers = drawn(generator, n, size, k, right, alike, run)
-        said = np.stack(
+        verdicts = np.stack(
             [
                 answers if votes == 1 else answers ^ (generator.random((n, k)) < WRONG)
                 for _ in range(votes)
             ],
             2,
         )
-        found, split = (
-            repeats(said[:, :, :1], clusters=clusters),
-            repeats(said, clusters=clusters),
+        one_vote, split = (
+            repeats(verdicts[:, :, :1], clusters=clusters),
+            repeats(verdicts, clusters=clusters),
         )
         variances += np.nan_to_num(
             np.square([split.sd_items, split.sd_run, split.sd_judge])
         )
         answered = np.repeat(np.arange(n) // size, k).tolist()
-        whole = proportion_interval(said[:, :, 0].reshape(-1), clusters=answered)
-        alone = proportion_interval(said[:, 0, 0], clusters=clusters)
+        whole = proportion_interval(verdicts[:, :, 0].reshape(-1), clusters=answered)
+        alone = proportion_interval(verdicts[:, 0, 0], clusters=clusters)
         low, high = (
-            math.hypot(whole.value - end, found.margin)
+            math.hypot(whole.value - end, one_vote.margin)
             for end in (whole.ci_low, whole.ci_high)
         )
         held += [
@@ -117,7 +117,7 @@ def drawn(
     alike: float,
     run: float,
 ) -> npt.NDArray[np.bool_]:
-    """Right or wrong, of shape (items, repeats)."""
+    """Draws right and wrong answers, of shape (items, repeats)."""
     shared = alike / 2 if size > 1 else 0.0
     chance = np.full(n, right)
     if size > 1:

@@ -80,8 +80,8 @@ def main() -> None:
         start = time.perf_counter()
         for number in range(QUESTIONS):
             index.best(questions[number % len(questions)], 5)
-        each = (time.perf_counter() - start) / QUESTIONS
-        print(f"{label:<24} {QUESTIONS:>5} questions {each * 1000:8.2f} ms each")
+        seconds = (time.perf_counter() - start) / QUESTIONS
+        print(f"{label:<24} {QUESTIONS:>5} questions {seconds * 1000:8.2f} ms each")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         f"memory                                  {peak / 1e6:8.2f} GB at most, {before / 1e6:.2f} GB before"

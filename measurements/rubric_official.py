@@ -6,8 +6,8 @@ CHECKOUT is a checkout of openai/simple-evals, a folder whose name Python can im
 (simple_evals). PYTHON has what its `healthbench_eval.py` imports; of `blobfile`, which
 downloads, a name is enough. Its `grade_sample` and `_aggregate_get_clipped_mean` get
 invented conversations, in the published form, and a judge that decides by the hash of
-what it is asked. Ours reads the same file, and its server decides alike: a prompt that
-differs by a letter would tell.
+its prompt. Ours reads the same file, and its server decides alike: a prompt that
+differs by a letter would change the verdict.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ figures = {name: float(value) for name, value in found.metrics.items() if not na
 
 
 def conversation(chance: random.Random, name: str) -> dict[str, object]:
-    """A line as it is published: a chat of one to five messages, and two to nine criteria."""
+    """Draws a line as published: a chat of one to five messages, and two to nine criteria."""
     turns = [f"{name}, message {n}. Ä <<rubric>> {chance.random()}" for n in range(chance.choice((1, 3, 5)))]  # fmt: skip
     rubrics = [
         {
@@ -98,30 +98,37 @@ def write_lines(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def judged(call: Call) -> str:
-    """The same verdict as the driver's grader."""
+    """Returns the same verdict as the driver's grader."""
     met = hashlib.sha256(call.prompt.encode()).digest()[0] % 5 < 2
     return json.dumps({"explanation": "so", "criteria_met": met})
 
 
 def quietly(*words: str) -> None:
     """Runs a command that must succeed."""
-    told = io.StringIO()
-    with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         code = medical_tasks(list(words))
-    assert code == 0, told.getvalue()
+    assert code == 0, output.getvalue()
 
 
 def our_figures(folder: Path, checkout: Path, seed: int) -> dict[str, float | None]:
-    """What `medical-tasks score` makes of the answers, under the authors' names."""
+    """Scores the answers by `medical-tasks score`; returns the figures under the authors' names."""
     source, answers, out = (
         str(folder / name) for name in ("rows.jsonl", "answers.jsonl", "run")
     )
     quietly("build", "medical_rubric", "--config", "full", "--source", source)
     with FaultServer(answer=judged) as server:
         os.environ["JUDGING_BASE_URL"] = server.base_url
-        asked = ["--judge", f"openai-api/judging/judge-{seed}", "--prompts", "official"]
-        asked += ["--upstream", str(checkout), "--config", "full"]
-        quietly("score", "medical_rubric", "--responses", answers, *asked, "--out", out)
+        options = [
+            "--judge",
+            f"openai-api/judging/judge-{seed}",
+            "--prompts",
+            "official",
+        ]
+        options += ["--upstream", str(checkout), "--config", "full"]
+        quietly(
+            "score", "medical_rubric", "--responses", answers, *options, "--out", out
+        )
     entry: Any = read_results(Path(out))["tasks"]["medical_rubric"]
     figures = {"score": entry["metrics"]["points"]["value"]}
     for by, groups in entry["breakdown"].items():
@@ -137,9 +144,9 @@ def main() -> None:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--sets", type=int, default=20)
-    given = parser.parse_args()
-    checkout, compared, apart = given.checkout.resolve(), 0, []
-    for seed in range(given.sets):
+    options = parser.parse_args()
+    checkout, compared, apart = options.checkout.resolve(), 0, []
+    for seed in range(options.sets):
         chance = random.Random(seed)
         with tempfile.TemporaryDirectory() as name, plugins.using([str(EXAMPLE)]):
             folder = Path(name)
@@ -158,7 +165,7 @@ def main() -> None:
                 for row in rows
             ]
             write_lines(folder / "answers.jsonl", answers)
-            command = [given.python, "-c", DRIVER, str(checkout), str(folder)]
+            command = [options.python, "-c", DRIVER, str(checkout), str(folder)]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             theirs = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
             assert theirs.pop("overall_score") == theirs["score"]

@@ -30,9 +30,9 @@ def _on_all(pool: ThreadPoolExecutor, count: int) -> None:
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 40
-    found = probe()
-    if found is not None:
-        print(f"no sandbox on this machine: {found}")
+    reason = probe()
+    if reason is not None:
+        print(f"no sandbox on this machine: {reason}")
         return
     print(f"probe: {timed(probe) * 1000:.0f} ms")
     print(

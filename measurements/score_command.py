@@ -44,7 +44,7 @@ def write_answers(source: Path, folder: Path) -> dict[str, Path]:
 
 
 def environment(tree: Path, cache: Path, *, bytecode: bool) -> dict[str, str]:
-    """What a command of a checkout runs in."""
+    """Returns the environment for a command of a checkout."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -55,7 +55,7 @@ def environment(tree: Path, cache: Path, *, bytecode: bool) -> dict[str, str]:
 
 
 def cpu_seconds(command: list[str], variables: dict[str, str], folder: Path) -> float:
-    """CPU time of a command, user and system."""
+    """Measures the CPU time of a command, user and system."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         command, env=variables, cwd=folder, stdout=subprocess.DEVNULL, check=True

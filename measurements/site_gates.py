@@ -2,7 +2,7 @@
 
 For each use and preset, sites are drawn whose candidate is exactly as much worse than
 the baseline as the policy allows, on every metric and in every group. A GO is wrong
-then; it may be said in at most 5 %. `one rule`: the same of the policy's rule on the
+then; at most 5 % may be GO. `one rule`: the same of the policy's rule on the
 main metric alone. `as good`: how often a candidate that is as good as the baseline gets
 GO, which is what the items buy.
 
@@ -44,8 +44,8 @@ GROUPS: Final = 2
 
 
 def margins(use: str, preset: Preset) -> list[tuple[bool, float, bool]]:
-    """Of each margin of a policy: whether it is of a harm, its size, whether of groups."""
-    made = Materials(
+    """Lists the margins of a policy: whether the metric is a harm, the size, whether it is for groups."""
+    materials = Materials(
         use=use,
         preset=preset,
         margin=MARGIN,
@@ -56,10 +56,10 @@ def margins(use: str, preset: Preset) -> list[tuple[bool, float, bool]]:
         strata=["sex"],
         sample="sample/sample.csv",
     )
-    harms = {each.metric: each.harm for each in MEASURES[use]}
+    harms = {measure.metric: measure.harm for measure in MEASURES[use]}
     return [
         (harms[str(rule["metric"])], float(str(rule["margin"])), "by" in rule)
-        for rule in rules(made)
+        for rule in rules(materials)
         if "margin" in rule
     ]
 
@@ -70,7 +70,7 @@ def pair(
     harm: bool,
     loss: float,
 ) -> tuple[Floats, Floats]:
-    """Two runs of the same items, the second worse by `loss` in its true value."""
+    """Draws two runs of the same items, the second worse by `loss` in its true value."""
     level = LEVEL[harm]
     sign = 1.0 if harm else -1.0
     ease = generator.normal(0.0, 1.0, patients.max() + 1)[patients]
@@ -83,7 +83,7 @@ def pair(
 def finding(
     first: Floats, second: Floats, labels: Sequence[int], harm: bool, margin: float
 ) -> Finding:
-    """What the gate finds of a margin on these items."""
+    """Makes the gate's finding for a margin on these items."""
     clusters = list(labels)
     compared = paired_bootstrap(first, second, clusters=clusters, resamples=1000)
     limit = Limit(margin if harm else -margin, at_most=harm)
@@ -102,30 +102,30 @@ def finding(
 def verdicts(
     generator: np.random.Generator, use: str, preset: Preset, items: int, worse: bool
 ) -> Iterator[bool]:
-    """Whether each rule of one drawn site gets GO, the main metric first."""
+    """Yields whether each rule of one drawn site gets GO, the main metric first."""
     patients = np.sort(generator.integers(items // 2, size=items))
     sex = generator.integers(GROUPS, size=patients.max() + 1)[patients]
     held = margins(use, preset)
     for harm, margin, grouped in held:
         loss = margin if worse else 0.0
         first, second = pair(generator, patients, harm, loss)
-        parts = [sex == group for group in range(GROUPS)] if grouped else [sex >= 0]
-        for part in parts:
-            found = finding(
-                first[part], second[part], patients[part].tolist(), harm, margin
+        masks = [sex == group for group in range(GROUPS)] if grouped else [sex >= 0]
+        for mask in masks:
+            result = finding(
+                first[mask], second[mask], patients[mask].tolist(), harm, margin
             )
-            verdict = found.decided(len(held)).verdict == GO
+            verdict = result.decided(len(held)).verdict == GO
             yield verdict
             if not verdict:
                 return
 
 
 def main() -> None:
-    """Prints a line a use and preset."""
+    """Prints a line for each use and preset."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--draws", type=int, default=250)
     parser.add_argument("--items", type=int, default=600)
-    given = parser.parse_args()
+    options = parser.parse_args()
     print("use                preset       rules  wrong GO  one rule  as good")
     totals = dict.fromkeys(PRESETS, 0)
     alone = dict.fromkeys(PRESETS, 0)
@@ -133,21 +133,25 @@ def main() -> None:
         for preset in PRESETS:
             generator = np.random.default_rng([3, *use.encode(), *preset.encode()])
             whole = first = good = 0
-            for _ in range(given.draws):
-                found = list(verdicts(generator, use, preset, given.items, worse=True))
-                first += found[0]
-                whole += all(found)
-            for _ in range(given.draws // 5):
-                good += all(verdicts(generator, use, preset, given.items, worse=False))
+            for _ in range(options.draws):
+                passed = list(
+                    verdicts(generator, use, preset, options.items, worse=True)
+                )
+                first += passed[0]
+                whole += all(passed)
+            for _ in range(options.draws // 5):
+                good += all(
+                    verdicts(generator, use, preset, options.items, worse=False)
+                )
             totals[preset] += whole
             alone[preset] += first
             print(
                 f"{use:18} {preset:12} {len(margins(use, preset)):5}  "
-                f"{100 * whole / given.draws:7.1f} %  {100 * first / given.draws:7.1f} %  "
-                f"{100 * good / (given.draws // 5):6.1f} %",
+                f"{100 * whole / options.draws:7.1f} %  {100 * first / options.draws:7.1f} %  "
+                f"{100 * good / (options.draws // 5):6.1f} %",
                 flush=True,
             )
-    gates = given.draws * len(MEASURES)
+    gates = options.draws * len(MEASURES)
     for preset, wrong in totals.items():
         print(
             f"{preset}: of {gates:,} gates {wrong} wrong GO with all rules at the margin, "

@@ -2,15 +2,15 @@
 
     python measurements/site_hospitals.py [FOLDER] [--calm]
 
-Gives the commands of docs/hospital.md, and no others, as a person at a terminal would:
+Runs the commands of docs/hospital.md, and no others, as a person at a terminal would:
 for each hospital those of the section "With a judge", then its line of `site pool`. The
 hospitals differ in size, in case mix, and in how well their judge reads their models
 (the seed decides these: `medical_tasks.site.demo`). Every command is killed once by
-SIGKILL while it works, and given again; `--calm` kills nothing.
+SIGKILL while it works, and run again; `--calm` kills nothing.
 
 What the invented models truly are is known: right in 82 % (candidate) and 74 %
-(baseline) of answers. At the end it is looked for text of each hospital's notes in what
-it shared.
+(baseline) of answers. At the end each hospital's share is searched for text of its
+notes.
 """
 
 from __future__ import annotations
@@ -56,16 +56,16 @@ BEGUN = {
 MOMENT_S = 1.0
 
 
-class Given(NamedTuple):
-    """A command that was given, twice where it was killed."""
+class CommandResult(NamedTuple):
+    """How a command ended, which was killed once and run again if `killed`."""
 
     code: int
     killed: bool
-    said: str
+    output: str
 
 
 def commands() -> tuple[list[str], str]:
-    """The commands of the page for one hospital, and that for several."""
+    """Reads the commands of the page for one hospital, and that for several."""
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
     (own,) = [block for block in blocks if f" {NAME} " in block]
@@ -73,29 +73,31 @@ def commands() -> tuple[list[str], str]:
     return own.splitlines(), pool
 
 
-def give(line: str, place: Path, *, kill: bool, hospital: str = "") -> Given:
-    """Gives a command; with `kill` it is killed once it has begun, and given again."""
+def run_command(
+    line: str, folder: Path, *, kill: bool, hospital: str = ""
+) -> CommandResult:
+    """Runs a command; with `kill` it is killed once it has begun, and run again."""
     words = line.split()
-    killed = kill and _killed(words, place, hospital)
+    killed = kill and _killed(words, folder, hospital)
     done = subprocess.run(
-        _python(words), cwd=place, capture_output=True, text=True, check=False
+        _python(words), cwd=folder, capture_output=True, text=True, check=False
     )
-    return Given(done.returncode, killed, done.stdout + done.stderr)
+    return CommandResult(done.returncode, killed, done.stdout + done.stderr)
 
 
 def _python(words: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "medical_tasks", *words[1:]]
 
 
-def _killed(words: Sequence[str], place: Path, hospital: str) -> bool:
+def _killed(words: Sequence[str], folder: Path, hospital: str) -> bool:
     """Starts a command and kills it; False where it ended first."""
     step = words[2]
     # What an earlier step wrote there does not show that this one has begun.
-    begun = place / hospital / BEGUN[step] if step in BEGUN else None
+    begun = folder / hospital / BEGUN[step] if step in BEGUN else None
     before = begun is None or begun.exists()
     nowhere = subprocess.DEVNULL
     process = subprocess.Popen(
-        _python(words), cwd=place, stdout=nowhere, stderr=nowhere
+        _python(words), cwd=folder, stdout=nowhere, stderr=nowhere
     )
     start = time.monotonic()
     while process.poll() is None:
@@ -108,49 +110,53 @@ def _killed(words: Sequence[str], place: Path, hospital: str) -> bool:
     return False
 
 
-def hospital(place: Path, name: str, patients: int, seed: int, *, kill: bool) -> None:
-    """Takes one hospital from its notes to the file that it shares."""
+def hospital(folder: Path, name: str, patients: int, seed: int, *, kill: bool) -> None:
+    """Runs one hospital, from its notes to the file that it shares."""
     lines, _ = commands()
     kills, verdict = 0, ""
     for line in lines:
         own = re.sub(rf"\b{NAME}\b", name, line)
         if " site new " in own:
             own += f" --patients {patients} --seed {seed}"
-        given = give(own, place, kill=kill, hospital=name)
-        kills += given.killed
+        result = run_command(own, folder, kill=kill, hospital=name)
+        kills += result.killed
         expected = (0, 6, 7) if " site gate " in own else (0,)
-        if given.code not in expected:
-            raise SystemExit(f"{own}: exit code {given.code}\n{given.said}")
+        if result.code not in expected:
+            raise SystemExit(f"{own}: exit code {result.code}\n{result.output}")
         if " site gate " in own:
-            verdict = re.findall(r"(?m)^(?:GO|NO-GO|INCONCLUSIVE) \(.*", given.said)[-1]
+            verdict = re.findall(r"(?m)^(?:GO|NO-GO|INCONCLUSIVE) \(.*", result.output)[
+                -1
+            ]
     print(f"{name}: {len(lines)} commands, {kills} killed. {verdict}", flush=True)
-    _figures(place / name)
+    _figures(folder / name)
 
 
 def _figures(folder: Path) -> None:
-    """Each role's score, as judged and as corrected, beside how often the model is right."""
+    """Prints each role's score, as judged and as corrected, and how often the model is right."""
     for role, true in RIGHT.items():
         results = json.loads((folder / "runs" / role / "results.json").read_text())
         (entry,) = results["tasks"].values()
         shown = []
         for metric in ("accuracy", "accuracy_corrected"):
-            found = entry["metrics"].get(metric, {})
-            if found.get("value") is not None:
-                low, high = found["ci_low"], found["ci_high"]
-                shown.append(f"{metric} {found['value']:.3f} ({low:.3f} to {high:.3f})")
+            figure = entry["metrics"].get(metric, {})
+            if figure.get("value") is not None:
+                low, high = figure["ci_low"], figure["ci_high"]
+                shown.append(
+                    f"{metric} {figure['value']:.3f} ({low:.3f} to {high:.3f})"
+                )
         print(f"  {role}, right in {true:.0%}: {'; '.join(shown)}", flush=True)
 
 
-def pooled(place: Path, *, kill: bool) -> None:
-    """Pools what the hospitals share, and looks for text of notes in it."""
+def pooled(folder: Path, *, kill: bool) -> None:
+    """Pools the files that the hospitals share, and searches them for text of notes."""
     _, line = commands()
     head = " ".join(line.split()[:3])
     files = " ".join(f"{name}/share/site_share.json" for name, *_ in HOSPITALS)
-    given = give(f"{head} {files}", place, kill=kill)
-    print(f"pooled, {'killed once, ' if given.killed else ''}exit code {given.code}")
-    print(given.said)
+    result = run_command(f"{head} {files}", folder, kill=kill)
+    print(f"pooled, {'killed once, ' if result.killed else ''}exit code {result.code}")
+    print(result.output)
     for name, *_ in HOSPITALS:
-        site = open_site(place / name)
+        site = open_site(folder / name)
         report = check_leaks(site.share, [site.notes])
         print(f"{name}: {len(report.found)} files with text of notes in what it shared")
 
@@ -158,13 +164,13 @@ def pooled(place: Path, *, kill: bool) -> None:
 def main() -> None:
     """Runs the five, one after the other."""
     words = [word for word in sys.argv[1:] if word != "--calm"]
-    place = Path(words[0]) if words else Path(tempfile.mkdtemp(prefix="hospitals-"))
-    place.mkdir(parents=True, exist_ok=True)
-    os.environ.setdefault("MEDICAL_TASKS_HOME", str(place / "home"))
+    folder = Path(words[0]) if words else Path(tempfile.mkdtemp(prefix="hospitals-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("MEDICAL_TASKS_HOME", str(folder / "home"))
     kill = "--calm" not in sys.argv
     for name, patients, seed in HOSPITALS:
-        hospital(place, name, patients, seed, kill=kill)
-    pooled(place, kill=kill)
+        hospital(folder, name, patients, seed, kill=kill)
+    pooled(folder, kill=kill)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ LOSS: Final = 3.2
 
 
 def spent(looks: int, planned: int, how: Spending, alpha: float = 0.05) -> float:
-    """How much of alpha may be spent after so many of the planned looks.
+    """Returns how much of alpha may be spent after a number of the planned looks.
 
     Lan and DeMets (1983) have functions that spend like O'Brien and Fleming's, and
     like Pocock's boundaries.
@@ -62,19 +62,19 @@ def spent(looks: int, planned: int, how: Spending, alpha: float = 0.05) -> float
 
 
 def newest(runs: Floats) -> Floats:
-    """Each run against all before it, in standard errors; a loss counts as positive."""
+    """Compares each run with all before it, in standard errors; a loss counts as positive."""
     earlier = np.cumsum(runs, axis=1)[:, :-1]
     looks = np.arange(1, runs.shape[1])
     return np.asarray((earlier / looks - runs[:, 1:]) / np.sqrt(1.0 + 1.0 / looks))
 
 
 def baseline(runs: Floats) -> Floats:
-    """Each run against the baseline."""
+    """Compares each run with the baseline."""
     return np.asarray((runs[:, :1] - runs[:, 1:]) / math.sqrt(2.0))
 
 
 def mean(runs: Floats) -> Floats:
-    """The mean of all looks against the baseline."""
+    """Compares the mean of all looks with the baseline."""
     looks = np.arange(1, runs.shape[1])
     so_far = np.cumsum(runs[:, 1:], axis=1) / looks
     return np.asarray((runs[:, :1] - so_far) / np.sqrt(1.0 + 1.0 / looks))
@@ -86,13 +86,13 @@ def change(runs: Floats) -> Floats:
 
 
 def plain(runs: Floats) -> Floats:
-    """The same without a head start."""
+    """Does what `change` does, without a head start."""
     return without_head_start(newest(runs))
 
 
 def without_head_start(scores: Floats) -> Floats:
-    """Scores of a change as they are where look 1 is like any other."""
-    found = np.empty(scores.shape)
+    """Computes the scores of a change as if look 1 were like any other."""
+    maxima = np.empty(scores.shape)
     looks = np.arange(1, scores.shape[-1] + 1)
     for look in looks:
         best = np.full(scores.shape[:-1], -np.inf)
@@ -101,8 +101,8 @@ def without_head_start(scores: Floats) -> Floats:
             weights = start / j / np.sqrt(1.0 + 1.0 / j)
             total = scores[..., start - 1 : look] @ weights
             best = np.maximum(best, total / math.sqrt(float(weights @ weights)))
-        found[..., look - 1] = best
-    return found
+        maxima[..., look - 1] = best
+    return maxima
 
 
 def accumulating(scores: Floats) -> Floats:
@@ -150,27 +150,27 @@ STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
 
 
 def measured(looks: int, series: int, how: Spending) -> None:
-    """Prints a line a procedure."""
+    """Prints a line for each procedure."""
     noise = np.random.default_rng(looks).standard_normal((series, looks + 1))
     starts = sorted({*np.linspace(1, looks, min(looks, 12)).round().astype(int)})
     ramp = noise - LOSS * 1.25 * np.arange(looks + 1) / looks
     for name, statistic in STATISTICS.items():
         bound = limits(name, looks, how)
         false = (statistic(noise) > bound).any(axis=1).mean()
-        found = []
+        detected = []
         for start in starts:
             runs = noise.copy()
             runs[:, start:] -= LOSS
             over = (statistic(runs) > bound)[:, start - 1 :]
-            found.append(
+            detected.append(
                 [
                     over[:, 0].mean(),
                     over[:, :3].any(axis=1).mean(),
                     over.any(axis=1).mean(),
                 ]
             )
-        first, three, last = np.mean(found, axis=0)
-        at_one = found[0][2]
+        first, three, last = np.mean(detected, axis=0)
+        at_one = detected[0][2]
         slow = (statistic(ramp) > bound).any(axis=1).mean()
         print(
             f"{looks:5}  {how:14}  {name:12}  {100 * false:8.1f} %  {100 * first:5.1f} %  "
@@ -179,11 +179,11 @@ def measured(looks: int, series: int, how: Spending) -> None:
 
 
 def measured_items(looks: int, series: int, how: Spending) -> None:
-    """Prints the same of items, of the procedure that is used."""
+    """Prints the same for items, by the procedure that is used."""
     generator = np.random.default_rng(100 + looks)
     chances = [spent(look, looks, how) for look in range(1, looks + 1)]
     bound = np.array(boundaries(chances))
-    patients, each = 75, 2
+    patients, per_patient = 75, 2
     for name, loss, start in (
         ("unchanged", 0.0, 1),
         ("-8 points at 1", 0.08, 1),
@@ -192,18 +192,21 @@ def measured_items(looks: int, series: int, how: Spending) -> None:
         crossed = 0
         for _ in range(series):
             ease = generator.beta(4.0, 1.2, size=(patients, 1))
-            share = np.clip(ease + generator.normal(0, 0.05, (patients, each)), 0, 1)
+            share = np.clip(
+                ease + generator.normal(0, 0.05, (patients, per_patient)), 0, 1
+            )
             after = np.where(np.arange(looks + 1) >= start, loss, 0.0)
             chance = np.clip(share[None] - after[:, None, None], 0.0, 1.0)
-            right = generator.random((looks + 1, patients, each)) < chance
+            right = generator.random((looks + 1, patients, per_patient)) < chance
             sums = np.stack(
-                [right.sum(axis=2), np.full((looks + 1, patients), float(each))], axis=1
+                [right.sum(axis=2), np.full((looks + 1, patients), float(per_patient))],
+                axis=1,
             )
             table = SeriesTable((1.0,), sums.astype(float))
             p = [exchange_p(table.until(run))[0] for run in range(1, looks + 1)]
             crossed += bool((change_scores(normal_scores(p))[0] > bound).any())
         print(
-            f"{looks:5}  {how:14}  items, {name:18} worse said in {100 * crossed / series:.1f} %"
+            f"{looks:5}  {how:14}  items, {name:18} reported as worse in {100 * crossed / series:.1f} %"
         )
 
 

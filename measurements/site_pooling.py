@@ -46,7 +46,7 @@ TASK = "ehrnoteqa_open_level1"
 
 @dataclass(frozen=True)
 class Sets:
-    """Simulated sets of hospitals: right answers of so many items, and the truth."""
+    """Simulated sets of hospitals: right answers, items, and true shares."""
 
     right: Floats
     items: Floats
@@ -71,14 +71,14 @@ def draw(
 
 
 def angles(right: Floats, items: Floats) -> tuple[Floats, Floats]:
-    """As `site_effects.on_scale`, of many sets at once."""
+    """Does what `site_effects.on_scale` does, for many sets at once."""
     inner = (right + 0.375) / (items + 0.75)
     return np.arcsin(np.sqrt(inner)), 1.0 / (4.0 * items + 2.0)
 
 
-def usual(found: Sets) -> tuple[Floats, Floats, Floats, Floats]:
-    """Hartung and Knapp on logits; the further hospital of Higgins and others (2009)."""
-    right, wrong = found.right + 0.5, found.items - found.right + 0.5
+def usual(sample: Sets) -> tuple[Floats, Floats, Floats, Floats]:
+    """Computes Hartung and Knapp's interval on logits, and that of a further hospital by Higgins and others (2009)."""
+    right, wrong = sample.right + 0.5, sample.items - sample.right + 0.5
     y, v = np.log(right / wrong), 1.0 / right + 1.0 / wrong
     k = y.shape[-1]
     tau2 = tau2_where(y, v, k - 1.0)
@@ -99,12 +99,12 @@ def shares(sets: int) -> Iterator[str]:
     for k in (3, 5, 10):
         for p in (0.6, 0.9, 0.97):
             for tau in TAUS:
-                found = draw(generator, sets, k, p, tau)
-                result = pooled(*angles(found.right, found.items))
+                sample = draw(generator, sets, k, p, tau)
+                result = pooled(*angles(sample.right, sample.items))
                 truth = math.asin(math.sqrt(p))
-                further = np.arcsin(np.sqrt(found.further))
-                logit, new = math.log(p / (1 - p)), found.further
-                low, high, new_low, new_high = usual(found)
+                further = np.arcsin(np.sqrt(sample.further))
+                logit, new = math.log(p / (1 - p)), sample.further
+                low, high, new_low, new_high = usual(sample)
                 wide = logistic(high) - logistic(low)
                 back = np.sin(
                     np.clip(np.stack([result.low, result.high]), 0, np.pi / 2)
@@ -129,14 +129,14 @@ def judges(sets: int) -> Iterator[str]:
     labels, gold, p, task = 200, 130, 0.8, tasks()[TASK]
     metric = task.metrics[0]
     for tau in TAUS:
-        found = draw(generator, sets, 5, p, tau)
-        judged = found.true * sensitivity + (1.0 - found.true) * (1.0 - specificity)
-        said = generator.binomial(found.items.astype(int), judged)
+        sample = draw(generator, sets, 5, p, tau)
+        judged = sample.true * sensitivity + (1.0 - sample.true) * (1.0 - specificity)
+        judged_right = generator.binomial(sample.items.astype(int), judged)
         kept, own_held, own = [], [], []
         for at in range(sets):
             effects = []
             for site in range(5):
-                n, x = int(found.items[at, site]), int(said[at, site])
+                n, x = int(sample.items[at, site]), int(judged_right[at, site])
                 low, high = wilson(x / n, n, Z)
                 raw = Effect(site=str(site), value=x / n, low=low, high=high, n=n)
                 hits = generator.binomial(gold, sensitivity[site])
@@ -154,15 +154,15 @@ def judges(sets: int) -> Iterator[str]:
                 except NotCorrectableError:
                     break
                 effects.append(effect)
-                truth = found.true[at, site]
+                truth = sample.true[at, site]
                 own_held.append(effect.low <= truth <= effect.high)
             else:
                 kept.append(at)
                 own.append(on_scale(effects, "share"))
-        result = pooled(*(np.stack(part) for part in zip(*own, strict=True)))
-        raw_result = pooled(*angles(said.astype(float), found.items))
+        result = pooled(*(np.stack(values) for values in zip(*own, strict=True)))
+        raw_result = pooled(*angles(judged_right.astype(float), sample.items))
         truth = math.asin(math.sqrt(p))
-        further = np.arcsin(np.sqrt(found.further[kept]))
+        further = np.arcsin(np.sqrt(sample.further[kept]))
         yield (
             f"| {tau} | {held(result.low, result.high, truth)} | "
             f"{held(result.new_low, result.new_high, further)} | "
@@ -173,18 +173,18 @@ def judges(sets: int) -> Iterator[str]:
 
 
 def rare(sets: int) -> Iterator[str]:
-    """As `site share` hands them over: under five wrong is "0 to 4 of n"."""
+    """Pools effects as `site share` exports them: fewer than five wrong are "0 to 4 of n"."""
     yield "| hospitals | p | tau | mean | further one | hospitals with a hidden cell |"
     yield "|---|---|---|---|---|---|"
     generator = np.random.default_rng(3)
     for k, p in ((5, 0.9), (5, 0.97), (10, 0.97)):
         for tau in (0.0, 0.3):
-            found = draw(generator, sets, k, p, tau)
+            sample = draw(generator, sets, k, p, tau)
             mean_held, new_held, hidden = [], [], 0
             for at in range(sets):
                 effects = []
                 for site in range(k):
-                    n, x = int(found.items[at, site]), int(found.right[at, site])
+                    n, x = int(sample.items[at, site]), int(sample.right[at, site])
                     value, off = x / n, 0.0
                     if n - x < 5:
                         value, off, hidden = 1.0 - 2.0 / n, 2.0 / n, hidden + 1
@@ -202,7 +202,7 @@ def rare(sets: int) -> Iterator[str]:
                 ends = together(effects, "share")
                 mean_held.append(ends["low"] <= p <= ends["high"])
                 new_held.append(
-                    ends["new_low"] <= found.further[at] <= ends["new_high"]
+                    ends["new_low"] <= sample.further[at] <= ends["new_high"]
                 )
             yield (
                 f"| {k} | {p} | {tau} | {100 * np.mean(mean_held):.1f} | "
@@ -241,29 +241,29 @@ def furthest(sets: int) -> Iterator[str]:
     for k in (3, 5, 10):
         for p in (0.6, 0.9):
             for tau in TAUS:
-                found = draw(generator, sets, k, p, tau)
+                sample = draw(generator, sets, k, p, tau)
                 inside = 0
                 for at in range(sets):
                     effects = []
                     for site in range(k):
-                        n, x = int(found.items[at, site]), int(found.right[at, site])
+                        n, x = int(sample.items[at, site]), int(sample.right[at, site])
                         low, high = wilson(x / n, n, Z)
                         effects.append(
                             Effect(site=str(site), value=x / n, low=low, high=high, n=n)
                         )
                     ends = largest_difference(effects, "share")
-                    truth = float(np.ptp(found.true[at]))
+                    truth = float(np.ptp(sample.true[at]))
                     inside += ends["low"] <= truth <= ends["high"]
                 yield f"| {k} | {p} | {tau} | {100 * inside / sets:.1f} |"
 
 
 def reference(sets: int) -> Iterator[str]:
-    """Paule and Mandel's tau² and the mean, here and there."""
+    """Compares Paule and Mandel's tau² and the mean with those of statsmodels."""
     from statsmodels.stats.meta_analysis import combine_effects
 
     generator = np.random.default_rng(6)
-    found = draw(generator, sets, 5, 0.8, 0.4)
-    y, v = angles(found.right, found.items)
+    sample = draw(generator, sets, 5, 0.8, 0.4)
+    y, v = angles(sample.right, sample.items)
     tau2 = tau2_where(y, v, 4.0)
     mean, error = hartung_knapp(y, v, tau2)
     apart: dict[str, float] = {"tau²": 0.0, "mean": 0.0, "standard error": 0.0}
@@ -275,8 +275,8 @@ def reference(sets: int) -> Iterator[str]:
             math.sqrt(other.scale_hksj_re) * other.sd_eff_w_re,
         )
         ours = (tau2[at], mean[at], error[at])
-        for name, one, two in zip(apart, ours, theirs, strict=True):
-            apart[name] = max(apart[name], abs(float(one) - float(two)))
+        for name, our, their in zip(apart, ours, theirs, strict=True):
+            apart[name] = max(apart[name], abs(float(our) - float(their)))
     yield f"{sets} sets, largest distance to statsmodels: " + ", ".join(
         f"{name} {value:.1e}" for name, value in apart.items()
     )
@@ -293,6 +293,6 @@ PARTS: dict[str, Callable[[int], Iterator[str]]] = {
 
 
 if __name__ == "__main__":
-    part, *more = sys.argv[1:] or ["shares"]
-    for line in PARTS[part](int(more[0]) if more else 4_000):
+    table_name, *more = sys.argv[1:] or ["shares"]
+    for line in PARTS[table_name](int(more[0]) if more else 4_000):
         print(line, flush=True)

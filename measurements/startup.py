@@ -54,7 +54,7 @@ def main() -> None:
     for words in (["--help"], ["list"], ["doctor"]):
         show(f"medical-tasks {words[0]}", [python, "-m", "medical_tasks", *words])
     for package in ("datasets", "torch", "lighteval"):
-        found = subprocess.run(
+        done = subprocess.run(
             [
                 python,
                 "-c",
@@ -62,7 +62,7 @@ def main() -> None:
             ],
             check=False,
         )
-        if found.returncode == 0:
+        if done.returncode == 0:
             show(f"import {package}", [python, "-c", f"import {package}"])
     if environment:
         (packages,) = environment.glob("lib/python*/site-packages")

@@ -38,26 +38,26 @@ def covered(
     *,
     proportion: bool,
 ) -> tuple[float, float, float, float]:
-    """Coverage, mean error, half the mean width, and half that of the interval of independent items from an endless set."""
+    """Returns coverage, mean error and half the mean width, and half the width for independent items of an endless set."""
     data = TaskData(items=items, config="", folder=Path(), revision={"split": "test"})
     value_of = dict(zip((item.id for item in items), values, strict=True))
     truth = float(np.mean(values))
-    found = []
+    rows = []
     for seed in range(draws):
-        made = draw(task, data, (size, seed))
-        assert made.subset is not None
-        taken = [value_of[item.id] for item in made.items]
+        sample = draw(task, data, (size, seed))
+        assert sample.subset is not None
+        taken = [value_of[item.id] for item in sample.items]
         estimate = whole_set_estimate(
             [taken, np.ones(len(taken))],
             [1.0],
-            *strata_of(task, made.items, made.subset),
-            clusters=[item.cluster for item in made.items]
+            *strata_of(task, sample.items, sample.subset),
+            clusters=[item.cluster for item in sample.items]
             if task.drawn_whole
             else None,
             proportion=proportion,
         )
         plain = proportion_interval(taken) if proportion else estimate
-        found.append(
+        rows.append(
             (
                 estimate.ci_low <= truth <= estimate.ci_high,
                 estimate.value - truth,
@@ -65,7 +65,7 @@ def covered(
                 (plain.ci_high - plain.ci_low) / 2,
             )
         )
-    held, error, half, plain_half = np.mean(found, axis=0)
+    held, error, half, plain_half = np.mean(rows, axis=0)
     return held, error, half, plain_half
 
 
@@ -85,7 +85,7 @@ def main() -> None:
             id=row["Row Number"],
             fields={},
             groups={"category": row["Category"], "calculator": row["Calculator ID"]},
-            # Numbers are no notes' ids: every calculator counts such notes from 1.
+            # A number is no id: every calculator counts its notes from 1.
             cluster=row["Note ID"]
             if not row["Note ID"].isdigit()
             else f"{row['Calculator ID']}-{row['Note ID']}",
@@ -110,24 +110,24 @@ def main() -> None:
     for name, (spec, values, proportion) in cases.items():
         for size in (50, 100, 200, 400):
             held, error, half, plain = (
-                100 * each
-                for each in covered(
+                100 * value
+                for value in covered(
                     spec, items, values, size, arguments.draws, proportion=proportion
                 )
             )
-            told = f"{plain:6.2f}" if proportion else ""
+            plain_text = f"{plain:6.2f}" if proportion else ""
             print(
-                f"{name:>14} {100 * np.mean(values):6.1f} {size:5} {held:10.1f} {error:6.2f} {half:10.2f} {told}"
+                f"{name:>14} {100 * np.mean(values):6.1f} {size:5} {held:10.1f} {error:6.2f} {half:10.2f} {plain_text}"
             )
             sys.stdout.flush()
 
 
 def _error(row: dict[str, str]) -> float:
     try:
-        truth, said = float(row["Ground Truth Answer"]), float(row["LLM Answer"])
+        truth, answer = float(row["Ground Truth Answer"]), float(row["LLM Answer"])
     except ValueError:
         return 1.0 - (row["Result"] == "Correct")
-    return min(1.0, abs(said - truth) / max(abs(truth), 1e-9))
+    return min(1.0, abs(answer - truth) / max(abs(truth), 1e-9))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ LINE = 16
 
 
 def make_pairs(count: int, words: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Predictions and references, with a few frequent words and many rare ones."""
+    """Makes predictions and references, with a few frequent words and many rare ones."""
     rng = random.Random(seed)
     vocabulary = [
         "".join(rng.choice("aeioubdlmnprst") for _ in range(rng.randint(2, 9)))
@@ -61,12 +61,12 @@ def note(lines: Sequence[Sequence[str]]) -> str:
 def measure(
     name: str, pairs: Sequence[tuple[str, str]], work: Callable[[str, str], Any]
 ) -> tuple[float, list[Any]]:
-    """Prints and returns milliseconds a pair, and what came out."""
+    """Prints the milliseconds for each pair; returns them and the results."""
     start = time.perf_counter()
     results = [work(prediction, reference) for prediction, reference in pairs]
-    each = (time.perf_counter() - start) * 1000 / len(pairs)
-    print(f"{name:<44} {len(pairs):>6} pairs  {each:>9.3f} ms a pair")
-    return each, results
+    milliseconds = (time.perf_counter() - start) * 1000 / len(pairs)
+    print(f"{name:<44} {len(pairs):>6} pairs  {milliseconds:>9.3f} ms a pair")
+    return milliseconds, results
 
 
 def beside(
@@ -99,7 +99,7 @@ def main() -> None:
         ):
             names = f"{'+'.join(variants)}{', stemmed' if stem else ''}"
             library = scorer.RougeScorer(list(variants), use_stemmer=stem)
-            each, found = measure(
+            milliseconds, results = measure(
                 names,
                 pairs,
                 lambda p, r, v=variants, s=stem: rouge(p, r, variants=v, stem=s),  # type: ignore[misc]
@@ -110,23 +110,25 @@ def main() -> None:
                 lambda p, r, library=library: library.score(r, p),  # type: ignore[misc]
             )
             ours = [
-                row[variant].f1 for row in found[: len(few)] for variant in variants
+                row[variant].f1 for row in results[: len(few)] for variant in variants
             ]
             theirs = [row[variant].fmeasure for row in expected for variant in variants]
-            beside(names, (each, ours), (slow, theirs))
+            beside(names, (milliseconds, ours), (slow, theirs))
 
     sacrebleu = importlib.import_module("sacrebleu")
-    each, found = measure("sacreBLEU of a sentence", pairs, sacrebleu_sentence)
+    milliseconds, results = measure(
+        "sacreBLEU of a sentence", pairs, sacrebleu_sentence
+    )
     slow, expected = measure(
         "    sacrebleu", few, lambda p, r: sacrebleu.sentence_bleu(p, [r])
     )
     beside(
         "sacreBLEU",
-        (each, [100 * row.score for row in found]),
+        (milliseconds, [100 * row.score for row in results]),
         (slow, [row.score for row in expected]),
     )
     library = sacrebleu.BLEU(smooth_method="none", force=True)
-    each, found = measure("BLEU", pairs, bleu)
+    milliseconds, results = measure("BLEU", pairs, bleu)
     slow, expected = measure(
         "    sacrebleu without smoothing",
         few,
@@ -134,7 +136,7 @@ def main() -> None:
     )
     beside(
         "BLEU",
-        (each, [100 * row.score for row in found]),
+        (milliseconds, [100 * row.score for row in results]),
         (slow, [row.score for row in expected]),
     )
 

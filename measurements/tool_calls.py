@@ -80,12 +80,12 @@ class Scored:
 
     item: Item
     by_error: Mapping[Variant, ItemScore]
-    wrong: tuple[Error, ...]  # the errors of arguments that it can have
+    wrong: tuple[Error, ...]  # the argument errors that change its call
 
 
 def scored(items: Sequence[Item]) -> list[Scored]:
     """Scores every item with each error once."""
-    made: list[Scored] = []
+    results: list[Scored] = []
     for item in items:
         if recompute_or_none(item.fields) is None:
             continue  # its right arguments are not known
@@ -99,37 +99,39 @@ def scored(items: Sequence[Item]) -> list[Scored]:
             for error in errors
         ]
         scores = score_tool_items(MEDCALC_TOOLS, [item] * len(errors), answers)
-        made.append(
+        results.append(
             Scored(
                 item=item,
                 by_error=dict(zip(errors, scores, strict=True)),
                 wrong=wrong,
             )
         )
-    return made
+    return results
 
 
-def drawn_error(one: Scored, generator: Generator) -> Variant:
-    """What the model does wrong at an item: the first step at which it fails."""
+def drawn_error(scored_item: Scored, generator: Generator) -> Variant:
+    """Draws the error of the model on an item: the first step at which it fails."""
     fails = generator.random(4) < SHARE
     if fails[0]:
         return "no_call"
     if fails[1]:
         return "tool"
     if fails[2]:
-        return one.wrong[int(generator.integers(len(one.wrong)))]
+        return scored_item.wrong[int(generator.integers(len(scored_item.wrong)))]
     return "unused" if fails[3] else None
 
 
 def true_values(every: Sequence[Scored]) -> dict[str, float]:
-    """The figures of endlessly many items."""
+    """Computes the expected figures."""
     called, right = 1 - SHARE, 1 - SHARE
     weights = stated = 0.0
-    for one in every:
+    for scored_item in every:
         chances: list[tuple[Variant, float]] = [(None, 1 - SHARE)]
-        chances += [(error, SHARE / len(one.wrong)) for error in one.wrong]
+        chances += [
+            (error, SHARE / len(scored_item.wrong)) for error in scored_item.wrong
+        ]
         for error, chance in chances:
-            score = one.by_error[error]
+            score = scored_item.by_error[error]
             count = score.weights["arguments_right"]
             value = score.values["arguments_right"]
             stated += chance * count
@@ -144,16 +146,18 @@ def true_values(every: Sequence[Scored]) -> dict[str, float]:
 
 
 def used_share(every: Sequence[Scored]) -> float:
-    """The share of used results among answers whose right call, with an error or not, gave one."""
+    """Computes the expected share of used results among answers with a result of the right tool."""
     used = total = 0.0
-    for one in every:
+    for scored_item in every:
         chances: list[tuple[Variant, float]] = [
             (None, (1 - SHARE) ** 2),
             ("unused", (1 - SHARE) * SHARE),
         ]
-        chances += [(error, SHARE / len(one.wrong)) for error in one.wrong]
+        chances += [
+            (error, SHARE / len(scored_item.wrong)) for error in scored_item.wrong
+        ]
         for error, chance in chances:
-            value = one.by_error[error].values["result_used"]
+            value = scored_item.by_error[error].values["result_used"]
             if not math.isnan(value):
                 total += chance
                 used += chance * value
@@ -161,7 +165,7 @@ def used_share(every: Sequence[Scored]) -> float:
 
 
 def simulate(items: Sequence[Item], *, draws: int, size: int) -> None:
-    """Prints means and coverage over many models."""
+    """Simulates many models; prints means and coverage."""
     every = scored(items)
     truth = true_values(every)
     generator = np.random.default_rng(SEED)
@@ -170,12 +174,16 @@ def simulate(items: Sequence[Item], *, draws: int, size: int) -> None:
     for _ in range(draws):
         chosen = generator.integers(len(every), size=size)
         pairs = [
-            (str(number), every[place], drawn_error(every[place], generator))
-            for number, place in enumerate(chosen)
+            (str(number), every[index], drawn_error(every[index], generator))
+            for number, index in enumerate(chosen)
         ]
-        drawn = [replace(one.item, id=name, cluster=name) for name, one, _ in pairs]
+        drawn = [
+            replace(scored_item.item, id=name, cluster=name)
+            for name, scored_item, _ in pairs
+        ]
         scores = {
-            name: replace(one.by_error[error], id=name) for name, one, error in pairs
+            name: replace(scored_item.by_error[error], id=name)
+            for name, scored_item, error in pairs
         }
         summary = summary_of(
             ScoredTask(
@@ -201,22 +209,22 @@ def simulate(items: Sequence[Item], *, draws: int, size: int) -> None:
 
 
 def serve(folder: Path, items: Sequence[Item]) -> None:
-    """Asks a served model, and compares what it received and what was found."""
+    """Runs a served model, and compares the requests and the errors found with those planted."""
     generator = np.random.default_rng(SEED)
     errors: dict[str, Error] = {}
     for item in items:
         right = arguments_of(item)
         wrong = [error for error in ARGUMENT_ERRORS if planted(item, error) != right]
-        known = recompute_or_none(item.fields) is not None
-        if known and wrong and generator.random() < SHARE:
+        is_known = recompute_or_none(item.fields) is not None
+        if is_known and wrong and generator.random() < SHARE:
             errors[item.id] = wrong[int(generator.integers(len(wrong)))]
     caller = Caller(items, errors)
-    with tempfile.TemporaryDirectory() as place, ToolServer(caller) as server:
+    with tempfile.TemporaryDirectory() as scratch, ToolServer(caller) as server:
         os.environ |= {"TOOLS_BASE_URL": server.base_url, "TOOLS_API_KEY": "x"}
         run = ["run", "--tasks", "medcalc_tools", "--model", "openai-api/tools/m"]
-        run += ["--data", str(folder), "--config", "v1.0", "--out", f"{place}/run"]
+        run += ["--data", str(folder), "--config", "v1.0", "--out", f"{scratch}/run"]
         code = command(run)
-        entry = json.loads(Path(place, "run", "results.json").read_text())
+        entry = json.loads(Path(scratch, "run", "results.json").read_text())
     received = Counter[str]()
     for call in server.calls:
         messages = call.body["messages"]
@@ -225,20 +233,20 @@ def serve(folder: Path, items: Sequence[Item]) -> None:
             received["first questions"] += 1
             continue
         received["questions with results"] += 1
-        asked = caller.call(item)
+        expected = caller.call(item)
         names = [tool["function"]["name"] for tool in call.body["tools"]]
-        assert asked is not None
-        said, result = messages[1:]
-        sent = said["tool_calls"][0]
+        assert expected is not None
+        assistant, result = messages[1:]
+        sent = assistant["tool_calls"][0]
         received["calls as they were made"] += (
-            sent["id"] == asked["id"]
-            and sent["function"]["name"] == asked["name"]
-            and json.loads(sent["function"]["arguments"]) == asked["arguments"]
+            sent["id"] == expected["id"]
+            and sent["function"]["name"] == expected["name"]
+            and json.loads(sent["function"]["arguments"]) == expected["arguments"]
         )
         received["results of these calls"] += result == {
             "role": "tool",
-            "content": result_of(asked, names),
-            "tool_call_id": asked["id"],
+            "content": result_of(expected, names),
+            "tool_call_id": expected["id"],
         }
     figures = entry["tasks"]["medcalc_tools"]
     metric = figures["metrics"]["all_arguments_right"]

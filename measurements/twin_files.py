@@ -1,4 +1,4 @@
-"""What the synthetic twins of upstream files share: their command lines, and files as a publisher writes them."""
+"""Shared code of the synthetic twins of upstream files: command lines, and files as a publisher writes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_gzip(path: Path, parts: Iterable[str], *, compresslevel: int) -> None:
             filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=compresslevel
         ) as stream,
     ):
-        stream.writelines(part.encode() for part in parts)
+        stream.writelines(text.encode() for text in parts)
 
 
 def write_sums(folder: Path, *names: str) -> None:
@@ -50,7 +50,7 @@ def twin_parser(name: str) -> argparse.ArgumentParser:
 
 
 def run_program(main: Callable[[], int]) -> NoReturn:
-    """Ends with the exit code of a twin's program, and tells what a user did wrong without a traceback."""
+    """Exits with the code of a twin's program; a mistake of the user prints a message without a traceback."""
     try:
         sys.exit(main())
     except MedicalTasksError as error:

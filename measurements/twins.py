@@ -43,14 +43,14 @@ ELSEWHERE: Final = re.compile(
     r"|In a record of two years ago .*? was .*?\.|(?:His|Her) (?:brother|sister)'s record of this week gives .*?\."
     r"|The age of (?:his|her) (?:brother|sister) is .*?\.)(?=\s|$)\s*",
 )
-"""What a note says of another person or time."""
+"""Statements of a note about another person or time."""
 SECOND: Final = re.compile(
     r"(?:Second record, same visit:|A second record of the same visit reads:) “(?P<words>[^”]*)”"
     r"|(?:Second report, same sample:|A second report of the same sample gives|Observation chart, same time:"
     r"|The observation chart for the same time gives|The registration form of the same day gives"
     r"|Registration form, same day:) (?P<value>.*?)\.(?=\s|$)"
 )
-"""What a note says a second time of the same moment."""
+"""A second statement of a note about the same moment."""
 # what a note may write between a value's name and its number
 _LINK: Final = "(?: of|:| =)?"
 _NUMBER: Final = r"(?P<number>\d[\d,]*(?:\.\d+)?)"
@@ -62,15 +62,15 @@ Family = Mapping[str, str]
 
 def by_family(rows: Sequence[Row]) -> dict[str, dict[str, Row]]:
     """The rows of each whole family by their kinds; `--n` may cut the last one."""
-    found: dict[str, dict[str, Row]] = defaultdict(dict)
+    by_note: dict[str, dict[str, Row]] = defaultdict(dict)
     for row in rows:
-        found[row["note_id"]][row["note_type"].removeprefix("Twin: ")] = row
-    found.popitem()
-    return found
+        by_note[row["note_id"]][row["note_type"].removeprefix("Twin: ")] = row
+    by_note.popitem()
+    return by_note
 
 
 def read_back(row: Row) -> dict[str, Any]:
-    """The entities with every measured value read from the note's text: None where the text does not give one."""
+    """Reads every measured value of the entities from the note's text: None if the text does not state one."""
     note = SECOND.sub("", ELSEWHERE.sub("", row["patient_note"]))
     entities: dict[str, Any] = json.loads(row["relevant_entities"])
     for item in find(row["calculator_id"]).inputs:
@@ -84,18 +84,18 @@ def read_back(row: Row) -> dict[str, Any]:
         unit = value[-1] if isinstance(value, list) else ""
         pattern = LEXICON["units"].get(unit, " " + re.escape(unit)) if unit else ""
         if isinstance(value, list) and len(value) == 4:
-            found = re.findall(r"(\d+) ft (\d+) in", note)
+            matches = re.findall(r"(\d+) ft (\d+) in", note)
             entities[item.name] = (
-                [int(found[0][0]), "ft", int(found[0][1]), "in"]
-                if len(found) == 1
+                [int(matches[0][0]), "ft", int(matches[0][1]), "in"]
+                if len(matches) == 1
                 else None
             )
             continue
         name = rf"(?<![\w-])(?:{LEXICON['quantities'][item.name]}){_LINK} "
         flags = re.IGNORECASE if len(item.name) > 2 else 0
         stated = [
-            each["number"]
-            for each in re.finditer(rf"{name}{_NUMBER}{pattern}(?![\w/])", note, flags)
+            match["number"]
+            for match in re.finditer(rf"{name}{_NUMBER}{pattern}(?![\w/])", note, flags)
         ]
         number = float(stated[0].replace(",", "")) if len(stated) == 1 else None
         entities[item.name] = (
@@ -109,27 +109,27 @@ def read_back(row: Row) -> dict[str, Any]:
 
 
 def agrees(row: Row, family: Mapping[str, Row]) -> bool:
-    """Whether the gold follows from what is read back; `family`: its rows by kind."""
+    """Whether the gold follows from the values that are read back; `family`: its rows by kind."""
     note, gold = row["patient_note"], row["ground_truth_answer"]
     if gold.startswith("contradiction: "):
         # The base's note with the value of the other answer beside its own.
         second = SECOND.search(note)
         notes = [
-            "".join(each.split())
-            for each in (SECOND.sub("", note), family["base"]["patient_note"])
+            "".join(note.split())
+            for note in (SECOND.sub("", note), family["base"]["patient_note"])
         ]
         if second is None or notes[0] != notes[1]:
             return False
-        said = (
+        stated = (
             [second["words"].rstrip(".")]
             if second["words"]
             else re.findall(r"\d[\d.,/]*\d|\d", second["value"])
         )
-        patterns = [rf"(?i)(?<![\d.]){re.escape(each)}(?!\d|\.\d)" for each in said]
+        patterns = [rf"(?i)(?<![\d.]){re.escape(text)}(?!\d|\.\d)" for text in stated]
         other, base = (family[kind]["patient_note"] for kind in ("threshold", "base"))
         times = [
-            (len(re.findall(each, other)), len(re.findall(each, base)))
-            for each in patterns
+            (len(re.findall(pattern, other)), len(re.findall(pattern, base)))
+            for pattern in patterns
         ]
         return all(there for there, _ in times) and any(
             there > before for there, before in times
@@ -151,9 +151,9 @@ def _repeat(item: Item, family: Family) -> str:
 
 def _abstain(item: Item, family: Family) -> str:
     names = [
-        each.name
-        for each in find(item.fields["calculator_id"]).inputs
-        if each.absent is REQUIRED
+        parameter.name
+        for parameter in find(item.fields["calculator_id"]).inputs
+        if parameter.absent is REQUIRED
     ]
     return f"missing: {names[-1] if names else 'age'}"
 
@@ -187,7 +187,7 @@ POLICIES: Final[Mapping[str, Callable[[Item, Family], str]]] = {
 
 
 def floors(rows: Sequence[Row], policy: str) -> dict[str, Any]:
-    """What a policy scores: metric name to its entry of `results.json`."""
+    """Scores a policy: metric name to its entry of `results.json`."""
     families = by_family(rows)
     golds = {
         name: {kind: row["ground_truth_answer"] for kind, row in family.items()}

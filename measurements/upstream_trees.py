@@ -5,12 +5,12 @@
 FOLDER has checkouts of ncbi-nlp/MedCalc-Bench, Itaymanes/K-QA, yiqingxyq/DocLens,
 wyim/aci-bench, abachaa/MeQSum, abachaa/MEDIQA2021, ji-youn-kim/EHRNoteQA,
 soni-sarvesh/archehr-qa and soni-sarvesh/archehr-qa-2026, by these names. The commit of
-each is told by git's ids of what is read, whether or not the checkout has its history.
+each is determined by git's ids of the files read, with or without the checkout's history.
 `--medcalc` gives the file of v1.0, which the newest commit of MedCalc-Bench has no
 more. `--quick` leaves out the authors' scripts of DocLens (ten minutes).
 
 Prints a table in Markdown. 1 when a reader fails, 3 when a checkout is not there; a
-large file that a checkout lacks is said so.
+large file that a checkout lacks is reported.
 """
 
 from __future__ import annotations
@@ -112,22 +112,22 @@ COMMITS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 class ReadError(Exception):
-    """What a reader made of a checkout is not what it should be."""
+    """A reader returned something else from a checkout than it should."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """What a reader made of a checkout.
+    """The result of a reader on a checkout.
 
     Attributes:
-        rows: how many.
-        sha: of them, the first digits.
-        said: what else is to be known.
+        rows: the number of rows.
+        sha: the first digits of their hash.
+        note: a remark on the result.
     """
 
     rows: int
     sha: str = ""
-    said: str = ""
+    note: str = ""
 
 
 Check = tuple[str, str, Callable[[], Read]]
@@ -148,27 +148,27 @@ def commit_of(name: str, checkout: Path) -> str:
 
 
 def git_id(path: Path) -> str:
-    """Git's id of a file or folder."""
+    """Computes git's id of a file or folder."""
     if not path.exists():
         return "none"
     if path.is_file():
         content, kind = path.read_bytes(), "blob"
     else:
         entries = [
-            (each.name + "/" * each.is_dir(), mode, each)
-            for each in path.iterdir()
+            (entry.name + "/" * entry.is_dir(), mode, entry)
+            for entry in path.iterdir()
             if (
                 mode := "40000"
-                if each.is_dir()
+                if entry.is_dir()
                 else "100755"
-                if os.access(each, os.X_OK)
+                if os.access(entry, os.X_OK)
                 else "100644"
             )
-            and each.name != "__pycache__"
+            and entry.name != "__pycache__"
         ]
         content = b"".join(
-            f"{mode} {each.name}\0".encode() + bytes.fromhex(git_id(each))
-            for _, mode, each in sorted(entries)
+            f"{mode} {entry.name}\0".encode() + bytes.fromhex(git_id(entry))
+            for _, mode, entry in sorted(entries)
         )
         kind = "tree"
     return hashlib.sha1(
@@ -177,7 +177,7 @@ def git_id(path: Path) -> str:
 
 
 def sha_of(rows: Iterable[Any]) -> str:
-    """A hash of rows."""
+    """Hashes rows."""
 
     def plain(value: Any) -> Any:
         return dict(value) if isinstance(value, Mapping) else str(value)
@@ -190,7 +190,7 @@ def sha_of(rows: Iterable[Any]) -> str:
 
 
 class Trees:
-    """The checkouts, and a folder for what is built of them."""
+    """The checkouts, and a folder for the datasets built from them."""
 
     def __init__(self, folder: Path, out: Path, medcalc: Path | None) -> None:
         self.folder, self.out, self.medcalc = folder, out, medcalc
@@ -211,7 +211,7 @@ class Trees:
         expected: Mapping[str, int],
     ) -> Read:
         """Builds a configuration from each of several places, which must give the same rows."""
-        made = {}
+        hashes = {}
         for source in sources:
             self.count += 1
             built = build_dataset(
@@ -226,16 +226,16 @@ class Trees:
                     built.folder, config, split, spec=self.specs[dataset]
                 )
             ]
-            made[str(source)] = sha_of(rows)
-        if len(set(made.values())) != 1:
-            raise ReadError(f"the rows differ by place: {made}")
+            hashes[str(source)] = sha_of(rows)
+        if len(set(hashes.values())) != 1:
+            raise ReadError(f"the rows differ by place: {hashes}")
         places = f"from {len(sources)} places alike" if len(sources) > 1 else ""
         return Read(
-            rows=sum(expected.values()), sha=next(iter(made.values())), said=places
+            rows=sum(expected.values()), sha=next(iter(hashes.values())), note=places
         )
 
     def refused(self, dataset: str, config: str, source: Path, words: str) -> Read:
-        """Builds what cannot be built, and looks for the reason."""
+        """Builds a configuration that must be refused, and checks the message."""
         try:
             build_dataset(
                 dataset, source=source, config=config, out=self.out / "refused"
@@ -243,12 +243,12 @@ class Trees:
         except MedicalTasksError as error:
             if words not in str(error):
                 raise ReadError(f"refused, but not by {words!r}: {error}") from error
-            return Read(rows=0, said=f"refused as it should be: {words}")
+            return Read(rows=0, note=f"refused as it should be: {words}")
         raise ReadError("was built, though it has not what is needed")
 
 
 def checks(trees: Trees, *, quick: bool) -> Iterator[Check]:
-    """All of them."""
+    """Yields the checks of all checkouts."""
     yield from _medcalc(trees)
     yield from _kqa(trees)
     yield from _aci(trees)
@@ -273,13 +273,13 @@ def _medcalc(trees: Trees) -> Iterator[Check]:
             raise MissingError(
                 "dataset/test_data.csv is of commit 5523b7785c and older; give it with --medcalc"
             )
-        place = trees.out / "MedCalc-Bench" / "dataset" / "test_data.csv"
-        place.parent.mkdir(parents=True)
-        shutil.copy(trees.medcalc, place)
+        path = trees.out / "MedCalc-Bench" / "dataset" / "test_data.csv"
+        path.parent.mkdir(parents=True)
+        shutil.copy(trees.medcalc, path)
         return trees.built(
             "medcalc_bench",
             "v1.0",
-            [place.parent.parent.parent, place.parent.parent, place.parent, place],
+            [path.parent.parent.parent, path.parent.parent, path.parent, path],
             {"test": 1047},
         )
 
@@ -293,12 +293,12 @@ def _medcalc(trees: Trees) -> Iterator[Check]:
         yield (
             "MedCalc-Bench",
             f"`run --tasks {task} --prompts official`",
-            partial(_asked, trees, task, root),
+            partial(_requests_of, trees, task, root),
         )
 
 
-def _asked(trees: Trees, task: str, upstream: Path) -> Read:
-    """Runs a task on its demo with the authors' prompts, against a server on this machine, which keeps what it is sent."""
+def _requests_of(trees: Trees, task: str, upstream: Path) -> Read:
+    """Runs a task on its demo with the authors' prompts, against a local server that records the requests."""
     trees.count += 1
     data, out = trees.out / f"{trees.count}-data", trees.out / f"{trees.count}-run"
     dataset = trees.tasks[task].dataset
@@ -345,7 +345,7 @@ def _asked(trees: Trees, task: str, upstream: Path) -> Read:
     return Read(
         rows=len(sent),
         sha=sha_of(sorted(map(json.dumps, sent))),
-        said="requests on the demo rows",
+        note="requests on the demo rows",
     )
 
 
@@ -363,9 +363,9 @@ def _kqa(trees: Trees) -> Iterator[Check]:
         )
 
     def prompts() -> Read:
-        made = [
-            load_judge_prompts(trees.tasks["kqa"], "official", place).sha256
-            for place in (
+        hashes = [
+            load_judge_prompts(trees.tasks["kqa"], "official", path).sha256
+            for path in (
                 trees.folder,
                 root,
                 root / "evaluation",
@@ -380,29 +380,29 @@ def _kqa(trees: Trees) -> Iterator[Check]:
                 ("contradicts", "is_contradict.txt"),
             )
         }
-        if len(set(made)) != 1 or any(
+        if len(set(hashes)) != 1 or any(
             texts[kind] != text for kind, text in released.items()
         ):
             raise ReadError("the prompts are not the files")
-        return Read(rows=2, sha=sha_of(released.values()), said="from 4 places alike")
+        return Read(rows=2, sha=sha_of(released.values()), note="from 4 places alike")
 
     def labels() -> Read:
         path = root / "dataset/NLI_medical_annotator.csv"
         places = (trees.folder, root, root / "dataset", path)
-        read = [read_annotations(find_annotations(place)) for place in places]
-        if any(each != read[0] for each in read) or len(read[0]) != 399:
+        read = [read_annotations(find_annotations(folder)) for folder in places]
+        if any(rows != read[0] for rows in read) or len(read[0]) != 399:
             raise ReadError(
-                f"{[len(each) for each in read]} labelled statements, 399 are there"
+                f"{[len(rows) for rows in read]} labelled statements, 399 are there"
             )
         return Read(
-            rows=399, sha=sha_of(map(asdict, read[0])), said="from 4 places alike"
+            rows=399, sha=sha_of(map(asdict, read[0])), note="from 4 places alike"
         )
 
     def answers() -> Read:
-        """The authors' sample of answers, as it is."""
+        """Scores the authors' sample of answers, unchanged."""
         build_dataset("kqa", source=root, config="answered", out=trees.out / "kqa")
         responses = root / "dummy_res.json"
-        given = json.loads(responses.read_text("utf-8"))
+        records = json.loads(responses.read_text("utf-8"))
         done = subprocess.run(
             [
                 *(
@@ -434,9 +434,9 @@ def _kqa(trees: Trees) -> Iterator[Check]:
         if "left out" in done.stderr:
             raise ReadError(f"some answers were left out: {done.stderr[-300:]}")
         return Read(
-            rows=len(given),
-            sha=sha_of(given),
-            said="each of a question of `answered`; scored by `lexical`",
+            rows=len(records),
+            sha=sha_of(records),
+            note="each of a question of `answered`; scored by `lexical`",
         )
 
     yield "K-QA", "judge prompts, `--prompts official`", prompts
@@ -459,8 +459,8 @@ def _aci(trees: Trees) -> Iterator[Check]:
         )
 
     def division() -> Read:
-        """Our division of the released notes, beside the released one."""
-        found = []
+        """Compares our division of the released notes with the released one."""
+        equal = []
         for stem in (
             "train",
             "valid",
@@ -476,15 +476,17 @@ def _aci(trees: Trees) -> Iterator[Check]:
                 path = folder / f"{stem}_{section}.json"
                 if not path.is_file():
                     continue
-                for note, part in zip(
+                for note, section_note in zip(
                     notes, json.loads(path.read_text("utf-8"))["data"], strict=True
                 ):
-                    official = "" if EMPTY in part["tgt"] else part["tgt"]
-                    found.append(
+                    official = (
+                        "" if EMPTY in section_note["tgt"] else section_note["tgt"]
+                    )
+                    equal.append(
                         divide_note(note["tgt"])[section].split() == official.split()
                     )
         return Read(
-            rows=len(found), said=f"{sum(found)} as released, up to white space"
+            rows=len(equal), note=f"{sum(equal)} as released, up to white space"
         )
 
     yield "aci-bench", "notes in sections, beside `challenge_data_json`", division
@@ -514,7 +516,7 @@ def _meqsum(trees: Trees) -> Iterator[Check]:
             for split in ("validation", "test")
             for row in MEQSUM_SOURCE.read("full", split, files)
         ]
-        return Read(rows=len(rows), sha=sha_of(rows), said="validation 50, test 100")
+        return Read(rows=len(rows), sha=sha_of(rows), note="validation 50, test 100")
 
     yield "MeQSum", "`build meqsum`, with MEDIQA2021 beside it", build
     yield "MEDIQA2021", "task 1: two XLSX files", task1
@@ -546,7 +548,7 @@ def _doclens(trees: Trees, *, quick: bool) -> Iterator[Check]:
         yield (
             "DocLens",
             f"`run --tasks {task} --prompts official`",
-            partial(_asked, trees, task, root),
+            partial(_requests_of, trees, task, root),
         )
     for script in () if quick else SCRIPTS:
         yield (
@@ -558,9 +560,9 @@ def _doclens(trees: Trees, *, quick: bool) -> Iterator[Check]:
 
 def _own(trees: Trees, path: Path, rows: int) -> Read:
     read = trees.built("doclens_own", "own", [path], {"test": rows})
-    # Reports of MIMIC-III: not even a hash of them is told.
+    # Reports of MIMIC-III: not even a hash of them is printed.
     return (
-        replace(read, sha="", said="MIMIC-III: counted alone")
+        replace(read, sha="", note="MIMIC-III: counted alone")
         if path.name.startswith("mimic")
         else read
     )
@@ -571,26 +573,36 @@ def _claims(path: Path, rows: int) -> Read:
     if len(records) != rows:
         raise ReadError(f"{len(records)} records, {rows} are there")
     count = sum(len(claims) for record in records for claims in record.claims.values())
-    return Read(rows=rows, said=f"{count:,} claims")
+    return Read(rows=rows, note=f"{count:,} claims")
 
 
 def _same(trees: Trees, script: str) -> Read:
     trees.compared = trees.compared or list(compare(trees.folder))
-    files = [each for each in trees.compared if each.name.startswith(f"{script} ")]
-    if wrong := [each for each in files if not each.holds]:
+    files = [
+        comparison
+        for comparison in trees.compared
+        if comparison.name.startswith(f"{script} ")
+    ]
+    if wrong := [comparison for comparison in files if not comparison.holds]:
         first = wrong[0]
         raise ReadError(
             f"{first.name}: {first.equal} of {len(first.theirs)} are the same, {len(first.ours)} are ours"
         )
     equal, other = (
         sum(values)
-        for values in zip(*((each.equal, each.other) for each in files), strict=True)
+        for values in zip(
+            *((comparison.equal, comparison.other) for comparison in files), strict=True
+        )
     )
-    said = (
+    note = (
         f"{len(files)} comparisons, {equal:,} the same byte for byte"
         + f", {other} known to differ" * bool(other)
     )
-    return Read(rows=equal + other, sha=sha_of(each.ours for each in files), said=said)
+    return Read(
+        rows=equal + other,
+        sha=sha_of(comparison.ours for comparison in files),
+        note=note,
+    )
 
 
 def _ehrnoteqa(trees: Trees) -> Iterator[Check]:
@@ -599,14 +611,14 @@ def _ehrnoteqa(trees: Trees) -> Iterator[Check]:
         yield (
             "EHRNoteQA",
             f"`run --tasks {task} --prompts official`",
-            partial(_asked, trees, task, root),
+            partial(_requests_of, trees, task, root),
         )
 
     def judge() -> Read:
-        made = [
-            ehrnoteqa_judge.load_judge_prompts(trees.tasks[task], "official", place)
+        prompts = [
+            ehrnoteqa_judge.load_judge_prompts(trees.tasks[task], "official", path)
             for task in ("ehrnoteqa_open_level1", "ehrnoteqa_mc_level1")
-            for place in (
+            for path in (
                 trees.folder,
                 root,
                 root / "src",
@@ -614,22 +626,22 @@ def _ehrnoteqa(trees: Trees) -> Iterator[Check]:
                 root / "src/evaluation/utils.py",
             )
         ]
-        hashes = {each.sha256 for each in made}
+        hashes = {prompt.sha256 for prompt in prompts}
         return Read(
             rows=len(hashes),
             sha=sha_of(sorted(hashes)),
-            said="prompts of open and of choice, from 5 places alike",
+            note="prompts of open and of choice, from 5 places alike",
         )
 
     yield "EHRNoteQA", "judge prompts, `--prompts official`", judge
 
 
 def _archehr(trees: Trees) -> Iterator[Check]:
-    wanted = {
+    checkouts = {
         "archehr-qa": ("data/dev", {"dev": 20}),
         "archehr-qa-2026": ("data/subtask_1/test", {"test_2026": 47}),
     }
-    for name, (inner, expected) in wanted.items():
+    for name, (inner, expected) in checkouts.items():
         root, (cases,) = trees.folder / name, expected.values()
         places = [
             root,
@@ -641,22 +653,22 @@ def _archehr(trees: Trees) -> Iterator[Check]:
             "`build archehr_qa --config questions`",
             partial(trees.built, "archehr_qa", "questions", places, expected),
         )
-        for place in (root, root / inner):
+        for source in (root, root / inner):
             yield (
                 name,
-                f"`build archehr_qa` from {'its root' if place == root else inner}",
+                f"`build archehr_qa` from {'its root' if source == root else inner}",
                 partial(
                     trees.refused,
                     "archehr_qa",
                     "official",
-                    place,
+                    source,
                     f"none of its {cases} cases has a note excerpt",
                 ),
             )
-    # Both checkouts, and whatever else lies beside them.
+    # Both checkouts, from the folder that holds them.
     both = {
         split: cases
-        for _, expected in wanted.values()
+        for _, expected in checkouts.values()
         for split, cases in expected.items()
     }
     reader = "`build archehr_qa --config questions` from the folder above, with archehr-qa in it"
@@ -695,7 +707,7 @@ def main() -> int:
                 with redirect_stderr(StringIO()):
                     read = check()
             except MissingError as error:
-                result, read = "ABSENT", Read(rows=0, said=str(error).splitlines()[0])
+                result, read = "ABSENT", Read(rows=0, note=str(error).splitlines()[0])
             except (
                 MedicalTasksError,
                 ReadError,
@@ -708,14 +720,14 @@ def main() -> int:
                     "FAIL",
                     Read(
                         rows=0,
-                        said=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}",
+                        note=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}",
                     ),
                 )
             results[result] += 1
-            told = ": ".join(filter(None, (result, read.said)))
+            cell = ": ".join(filter(None, (result, read.note)))
             sha = f"`{read.sha}`" if read.sha else ""
             print(
-                f"| {name} `{commits[name]}` | {reader} | {read.rows:,} | {sha} | {told} |",
+                f"| {name} `{commits[name]}` | {reader} | {read.rows:,} | {sha} | {cell} |",
                 flush=True,
             )
     for name in absent:

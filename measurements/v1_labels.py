@@ -26,11 +26,11 @@ ROUNDS = 5
 
 
 def agrees(row: dict[str, str], answer: object) -> bool:
-    """The dataset's comparison of an answer with a row's label."""
+    """Compares an answer with a row's label, as the dataset does."""
     stated = row["Ground Truth Answer"]
     if isinstance(answer, str):
-        return [int(part) for part in answer.split("/")] == [
-            int(part) for part in stated.split("/")
+        return [int(number) for number in answer.split("/")] == [
+            int(number) for number in stated.split("/")
         ]
     if not isinstance(answer, int | float):
         return str(answer) == stated
@@ -41,7 +41,7 @@ def agrees(row: dict[str, str], answer: object) -> bool:
 
 
 def published(calculator_id: int, entities: dict[str, object]) -> object:
-    """The published rule's answer, or None where it has none."""
+    """Returns the published rule's answer, or None."""
     try:
         return calculate(calculator_id, entities).answer
     except CalculatorInputError:
@@ -78,13 +78,13 @@ def main() -> None:
     print(
         f"{'id':>3} {'rows':>5} {'label':>6} {'digits':>7} {'published':>10} {'noted':>6}  name"
     )
-    for calculator_id, found in sorted(counts.items()):
+    for calculator_id, figures in sorted(counts.items()):
         print(
-            "{:>3} {:>5} {:>6} {:>7} {:>10} {:>6}".format(calculator_id, *found),
+            "{:>3} {:>5} {:>6} {:>7} {:>10} {:>6}".format(calculator_id, *figures),
             "",
             RULES[calculator_id].name,
         )
-    sums = [sum(found[i] for found in counts.values()) for i in range(5)]
+    sums = [sum(figures[i] for figures in counts.values()) for i in range(5)]
     print("{:>3} {:>5} {:>6} {:>7} {:>10} {:>6}".format("sum", *sums))
 
     started = time.perf_counter()

@@ -6,7 +6,7 @@ A judge has an opinion of an answer, and each vote by itself is that opinion wit
 given chance. `exact` is the expectation, `simulated` what a session over a scripted
 judge asks (`judges.session`, `judges.case`).
 
-EHRNoteQA's paper says that votes differ in some cases (appendix E.1) and not how often.
+EHRNoteQA's paper states that votes differ in some cases (appendix E.1), but not how often.
 What it gives is the kappa of the judge with three clinicians, 0.757 the lowest (section
 4.1). The level called the paper's supposes that two votes of the judge agree no better
 than it does with that clinician: with the 74.34 % of answers that are correct (mean of
@@ -50,22 +50,22 @@ def main(questions: int) -> None:
     )
     for level in sorted({*LEVELS, round(paper_agreement(), 4)}):
         calls = expected_calls(level)
-        asked = session_calls(draw_votes(questions, level, seed=1))
+        simulated_calls = session_calls(draw_votes(questions, level, seed=1))
         print(
             f"{level:9.4f} {level**2 + (1 - level) ** 2:15.4f} {calls:16.3f} {1 - calls / VOTES:12.1%} "
-            f"{1 - asked / (VOTES * questions):16.1%}"
+            f"{1 - simulated_calls / (VOTES * questions):16.1%}"
         )
 
 
 def paper_agreement(kappa: float = KAPPA, correct: float = CORRECT) -> float:
-    """Chance that a vote is the judge's own opinion, if two votes agree with this kappa and this share is correct."""
+    """Computes the chance that a vote is the judge's opinion, from the kappa of two votes and the share of correct answers."""
     by_chance = correct**2 + (1 - correct) ** 2
     equal = kappa * (1 - by_chance) + by_chance
     return (1 + math.sqrt(2 * equal - 1)) / 2  # a**2 + (1 - a)**2 = equal
 
 
 def expected_calls(agreement: float) -> float:
-    """Calls a question of five votes that stop early, every vote by itself: three, a fourth unless they agree, a fifth at 2:2."""
+    """Computes the calls for a question: three votes, a fourth unless they agree, a fifth at 2:2."""
     differs = agreement * (1 - agreement)
     return 3 + 3 * differs + 6 * differs**2
 
@@ -78,7 +78,7 @@ def draw_votes(
     unreadable: float = 0.0,
     correct: float = CORRECT,
 ) -> list[list[bool | None]]:
-    """Five votes on each of some questions; None where a reply cannot be read."""
+    """Draws five votes on each question; None for an unreadable reply."""
     chance = random.Random(seed)
     drawn: list[list[bool | None]] = []
     for _ in range(questions):
@@ -92,7 +92,7 @@ def draw_votes(
 
 
 def session_calls(patterns: Sequence[Sequence[bool | None]]) -> int:
-    """How many calls a session makes of them, all questions in one `ask`."""
+    """Counts the calls of a session that asks all questions at once."""
     backend = Scripted(patterns)
     questions = [
         Question(
@@ -119,7 +119,7 @@ def read(text: str) -> bool | Unreadable:
 
 
 class Scripted:
-    """A judge that gives the votes it was made with. Implements `judges.base.Backend`."""
+    """A judge with scripted votes. Implements `judges.base.Backend`."""
 
     name = "scripted"
     endpoint: str | None = None
@@ -135,14 +135,14 @@ class Scripted:
     def answer(
         self, calls: Sequence[Call], budget: RunBudget, on_reply: OnReply
     ) -> None:
-        """Says the votes."""
+        """Returns the votes."""
         for call in calls:
             self.calls += 1
             text = str(self._patterns[int(call.question.id)][call.vote])
             on_reply(Reply(key=call.key, text=text, prompt_tokens=1, output_tokens=1))
 
     def close(self) -> None:
-        """There is nothing to free."""
+        """Does nothing: the judge holds no resource."""
 
 
 if __name__ == "__main__":

@@ -29,13 +29,14 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "medical_tasks"
 BENCHMARKS = f"{PACKAGE}/benchmarks"
+SCRIPT_FOLDERS = ("examples", "measurements", "scripts")
 ABOUT_BENCHMARKS = frozenset({"benchmarks", "construct", "lab"})
 USES = PurePosixPath(PACKAGE, "site", "uses")
 """What a hospital uses a model for: each makes notes into the rows of one benchmark."""
 VAGUE_NAMES = frozenset(
     "asked each found given known made one part place said told wanted".split()
 )
-"""Names that say that something was done, and not what it was done to."""
+"""Names that say that something was done, and not what the value is."""
 GENERATED_DOCS = PurePosixPath("docs", "reference")
 """Pages generated from docstrings, whose words nobody writes (docs/adr/0032-generated-reference.md)."""
 LONG_LINE = 100
@@ -96,7 +97,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Settings:
-    """What `pyproject.toml` says under `[tool.medical-tasks]`."""
+    """The settings of `[tool.medical-tasks]` in `pyproject.toml`."""
 
     air: float
     wings: frozenset[str]
@@ -111,6 +112,7 @@ class Project:
 
     package: tuple[Module, ...]
     tests: tuple[Module, ...]
+    scripts: tuple[Module, ...]
     docs: tuple[str, ...]
     readme: str
     wings: frozenset[str]
@@ -165,6 +167,9 @@ def read_project(root: Path, settings: Settings) -> Project:
     return Project(
         package=counted(PACKAGE),
         tests=counted("tests"),
+        scripts=tuple(
+            module for folder in SCRIPT_FOLDERS for module in counted(folder)
+        ),
         docs=tuple(path.read_text(encoding="utf-8") for path in docs),
         readme=(root / "README.md").read_text(encoding="utf-8"),
         wings=settings.wings,
@@ -173,7 +178,7 @@ def read_project(root: Path, settings: Settings) -> Project:
 
 
 def _belongs_to(module: Module, benchmarks: Iterable[str]) -> bool:
-    """Is a module inside the folder of one of the benchmarks, in the package or in the tests?"""
+    """Whether a module is in the folder of one of the benchmarks, in the package or in the tests."""
     room, _, rest = str(module.path).partition("/benchmarks/")
     return room in (PACKAGE, "tests") and rest.partition("/")[0] in benchmarks
 
@@ -287,7 +292,7 @@ def count_words(texts: Iterable[str]) -> int:
 def branchy_functions(project: Project) -> list[str]:
     """Functions with too many decisions, those of nested functions included."""
     return [
-        f"{_place(module, function)} {function.name}"
+        f"{_location(module, function)} {function.name}"
         for module in project.package
         for function in module.functions
         if count_branches(ast.walk(function)) > MANY_BRANCHES
@@ -297,7 +302,7 @@ def branchy_functions(project: Project) -> list[str]:
 def namespace_functions(project: Project) -> list[str]:
     """Functions outside `cli/` whose signature names argparse's Namespace."""
     return [
-        f"{_place(module, function)} {function.name}"
+        f"{_location(module, function)} {function.name}"
         for module in project.package
         for function in module.functions
         if module.room != "cli" and "Namespace" in ast.unparse(function.args)
@@ -314,17 +319,16 @@ def lines_with_any(project: Project) -> list[str]:
     ]
 
 
-def vague_names(project: Project) -> list[str]:
+def vague_names(modules: Iterable[Module]) -> list[str]:
     """Parameters, fields, variables and functions with a name of `VAGUE_NAMES`.
 
     >>> code = "def told(found): place = found"
-    >>> module = Module(PurePosixPath("package/a.py"), code, ast.parse(code))
-    >>> vague_names(Project((module,), (), (), "", frozenset(), frozenset()))
+    >>> vague_names([Module(PurePosixPath("package/a.py"), code, ast.parse(code))])
     ['package/a.py:1 told', 'package/a.py:1 found', 'package/a.py:1 place']
     """
     return [
-        f"{_place(module, node)} {name}"
-        for module in project.package
+        f"{_location(module, node)} {name}"
+        for module in modules
         for node in module.nodes
         if (name := _new_name(node)).strip("_") in VAGUE_NAMES
     ]
@@ -427,7 +431,7 @@ def benchmarks_in_generic_code(project: Project) -> list[str]:
         if _names_benchmark(node, names)
     ]
     return [
-        f"{_place(module, node)} {ast.unparse(node)}"
+        f"{_location(module, node)} {ast.unparse(node)}"
         for module, node in imports + strings
     ]
 
@@ -438,7 +442,7 @@ def _imports_benchmark(node: ast.AST, benchmarks: Iterable[str]) -> bool:
 
 
 def _names_benchmark(node: ast.AST, benchmarks: Iterable[str]) -> bool:
-    """Is a node a string such as `kqa` or `kqa_rag`?"""
+    """Whether a node is a string such as `kqa` or `kqa_rag`."""
     if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
         return False
     value = node.value
@@ -447,7 +451,7 @@ def _names_benchmark(node: ast.AST, benchmarks: Iterable[str]) -> bool:
     )
 
 
-def _place(module: Module, node: ast.AST) -> str:
+def _location(module: Module, node: ast.AST) -> str:
     return f"{module.path}:{getattr(node, 'lineno', 0)}"
 
 
@@ -504,7 +508,11 @@ FIGURES = (
     _count("functions over 15 branches", branchy_functions),
     _count("functions taking a Namespace", namespace_functions),
     _count("lines with Any", lines_with_any),
-    _count("vague names", vague_names),
+    _count("vague names", lambda project: vague_names(project.package)),
+    _count(
+        "vague names in tests and scripts",
+        lambda project: vague_names(project.tests + project.scripts),
+    ),
     _count("modules in import circles", modules_in_circles),
     _count("benchmarks in generic code", benchmarks_in_generic_code),
     Figure("test nodes", lambda project: count_nodes(project.tests)),
@@ -627,8 +635,8 @@ def with_ratchets(pyproject: str, ratchets: Mapping[str, float]) -> str:
 
 
 def table_lines(settings: Settings, measured: Mapping[str, float]) -> list[str]:
-    """The figures with their ratchets and goals, a line each."""
-    lines = [f"{'':30}{'today':>10}{'ratchet':>10}{'goal':>10}"]
+    """Lists the figures with their ratchets and goals, a line each."""
+    lines = [f"{'':34}{'today':>10}{'ratchet':>10}{'goal':>10}"]
     for figure in FIGURES:
         numbers = (
             measured[figure.name],
@@ -636,13 +644,13 @@ def table_lines(settings: Settings, measured: Mapping[str, float]) -> list[str]:
             settings.goals[figure.name],
         )
         columns = "".join(f"{figure.text(number):>10}" for number in numbers)
-        lines.append(f"{figure.name:30}{columns}")
+        lines.append(f"{figure.name:34}{columns}")
 
     return lines
 
 
 def failure_lines(settings: Settings, measured: Mapping[str, float]) -> list[str]:
-    """What is worse than its ratchet allows, a line each."""
+    """Lists the figures that are worse than their ratchets allow, a line each."""
     lines = []
     for figure in FIGURES:
         value, ratchet = measured[figure.name], settings.ratchets[figure.name]

@@ -3,8 +3,8 @@
 Asks SmolLM2-135M-Instruct items of MedCalc-Bench (the answer without reasoning) and of
 EHRNoteQA's invented records (by the probability of a letter), greedily and in float32,
 and writes the table of docs/real_models.md to build/real/table.md. The first back end
-is the one that the others are held against. What a machine lacks is a row that says so;
-what should be equal and is not ends with exit code 1. Two cores take about half an
+is the reference for the others. What a machine lacks is reported in its row;
+if answers differ that must be equal, the exit code is 1. Two cores take about half an
 hour.
 
     ITEMS=40        questions of MedCalc-Bench
@@ -63,7 +63,7 @@ class Answered:
     """What one back end gave for one task."""
 
     answers: Mapping[str, str]  # item id to text
-    accuracy: str  # by the tool that asked
+    accuracy: str  # as the tool reports it
     tokens_per_second: float | None = None
 
 
@@ -91,7 +91,7 @@ def command(*words: object, log: str, **environment: str) -> str:
 
 
 def data_of(task: str) -> TaskData:
-    """The items that are asked."""
+    """Loads the items of a task."""
     config, most = TASKS[task]
     spec = task_spec(task)
     return load_task_data(
@@ -102,30 +102,32 @@ def data_of(task: str) -> TaskData:
 def suite(
     label: str,
     model: str,
-    given: dict[str, str],
+    model_args: dict[str, str],
     *,
     python: object = sys.executable,
     launcher: Sequence[str] = (),
 ) -> Ask:
-    """A back end of `medical-tasks run`."""
+    """Returns a back end of `medical-tasks run`."""
 
     def ask(task: str) -> Answered:
         config, most = TASKS[task]
-        # what is there from a check that was stopped goes on
+        # a run of a check that was stopped is resumed
         out = WORK / "runs" / f"{label}-{task}"
-        # The probabilities of choices beside long notes take much memory, and other
-        # back ends' server stands by.
-        batched = given | (
-            {"batch_size": "2"} if "batch_size" in given and task != WRITTEN else {}
+        # The probabilities of choices after long notes need much memory, and the server
+        # of other back ends is running.
+        batched = model_args | (
+            {"batch_size": "2"}
+            if "batch_size" in model_args and task != WRITTEN
+            else {}
         )
         settings = ",".join(f'{name}="{value}"' for name, value in batched.items())
         program = launcher or ["-m", "medical_tasks"]
-        said = command(
+        output = command(
             *(python, *program, "run", "--tasks", task, "--model", model, "--config", config, "--max-samples", most),
-            *("--out", out, "--json", *(["--model-args", settings] if given else [])),
+            *("--out", out, "--json", *(["--model-args", settings] if model_args else [])),
             log=f"{label}-{task}", MEDICAL_TASKS_VLLM=str(VLLM), PYTHONPATH=str(ROOT),
         )  # fmt: skip
-        entry = json.loads(said)["tasks"][task]
+        entry = json.loads(output)["tasks"][task]
         answers = run_responses(task_spec(task), data_of(task), entry["recipe"], out)
         usage = entry["usage"]
         tokens = usage["output_tokens"]
@@ -141,7 +143,7 @@ def _shown(entry: Mapping[str, Any]) -> str:
 
 
 def lighteval(label: str, backend: str, model: str) -> Ask:
-    """The stock lighteval command."""
+    """Returns the stock lighteval command as a back end."""
 
     def ask(task: str) -> Answered:
         import lighteval.tasks as lighteval_tasks
@@ -151,8 +153,8 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
         out = WORK / "runs" / f"{label}-{task}"
         shutil.rmtree(out, ignore_errors=True)
         program = Path(sys.executable).with_name("lighteval")
-        # Reading its own tasks it downloads a file that none of ours reads, and fails
-        # where it cannot.
+        # When it reads its own tasks, it downloads a file that ours do not need, and fails
+        # if it cannot.
         (
             Path(lighteval_tasks.__file__).with_name("tasks") / "tinyBenchmarks.pkl"
         ).touch()
@@ -165,10 +167,12 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
         rows = pq.read_table(details).to_pylist()
         items = data_of(task).items
         if len(rows) != len(items):
-            raise SystemExit(f"error: {label} asked {len(rows)} items of {len(items)}")
-        (found,) = out.rglob("results_*.json")
+            raise SystemExit(f"error: {label} ran {len(rows)} items of {len(items)}")
+        (results_path,) = out.rglob("results_*.json")
         results = next(
-            iter(json.loads(found.read_text(encoding="utf-8"))["results"].values())
+            iter(
+                json.loads(results_path.read_text(encoding="utf-8"))["results"].values()
+            )
         )
         by_question = {
             row["doc"]["query"].strip(): row["model_response"] for row in rows
@@ -184,7 +188,7 @@ def lighteval(label: str, backend: str, model: str) -> Ask:
 
 
 def _written(response: Mapping[str, Any]) -> str:
-    """An answer of lighteval as this suite keeps answers."""
+    """Converts an answer of lighteval to the form of this suite."""
     if response["text"]:
         return str(response["text"][0])
     logprobs = tuple(min(float(value), 0.0) for value in response["logprobs"])
@@ -192,17 +196,17 @@ def _written(response: Mapping[str, Any]) -> str:
 
 
 def meant(answer: str | None) -> str | None:
-    """What is compared: a text, or the most probable choice, since the numbers themselves are rounded otherwise everywhere."""
+    """Returns what is compared: a text, or the most probable choice, since back ends round the numbers differently."""
     try:
         logprobs = ChoiceScores.from_text(answer or "").logprobs
     except ValueError:
         return answer
-    known = [-math.inf if value is None else value for value in logprobs]
-    return str(known.index(max(known)))
+    values = [-math.inf if value is None else value for value in logprobs]
+    return str(values.index(max(values)))
 
 
 def inspect(label: str, model: str, *more: str) -> Ask:
-    """`inspect eval`."""
+    """Returns `inspect eval` as a back end."""
 
     def ask(task: str) -> Answered:
         from inspect_ai.log import list_eval_logs, read_eval_log
@@ -241,7 +245,7 @@ def inspect(label: str, model: str, *more: str) -> Ask:
 
 
 def bare(task: str) -> Answered:
-    """`transformers.generate` on the same prompts, in the same batches."""
+    """Answers by `transformers.generate`, with the same prompts in the same batches."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -273,14 +277,14 @@ def bare(task: str) -> Answered:
             add_special_tokens=False,
         )
         with torch.inference_mode():
-            made = model.generate(
+            generated = model.generate(
                 **batch,
                 max_new_tokens=spec.generation_size,
                 do_sample=False,
                 pad_token_id=tokenizer.pad_token_id,
             )
         for name, row in zip(
-            names, made[:, batch["input_ids"].shape[1] :].tolist(), strict=True
+            names, generated[:, batch["input_ids"].shape[1] :].tolist(), strict=True
         ):
             kept = (
                 row[: row.index(tokenizer.eos_token_id)]
@@ -302,11 +306,11 @@ class BackEnd:
     # the make target of the environment it needs beside the suite's own
     made_by: str = ""
     server: bool = False  # whether it asks the vLLM server that this check starts
-    chooses: bool = True  # whether it says how probable a continuation is
+    chooses: bool = True  # whether it returns the probability of a continuation
 
 
 def back_ends(url: str) -> list[BackEnd]:
-    """All of them, the one that the others are held against first."""
+    """Lists all back ends, the reference first."""
     local = {"dtype": "float32", "batch_size": str(BATCH)}
     same = ",".join(
         [f"model_name={NAME}", *(f"{name}={value}" for name, value in local.items())]
@@ -347,7 +351,7 @@ def back_ends(url: str) -> list[BackEnd]:
 
 
 def main() -> None:
-    """Asks every back end and writes the table."""
+    """Runs every back end and writes the table."""
     prepare()
     port = free_port()
     url = f"http://127.0.0.1:{port}/v1"
@@ -363,33 +367,37 @@ def main() -> None:
     )  # fmt: skip
     only = tuple(filter(None, os.environ.get("ONLY", "").split(",")))
     first, *others = back_ends(url)
-    asked = [
+    selected = [
         first,
-        *(each for each in others if not only or each.label.startswith(only)),
+        *(
+            back_end
+            for back_end in others
+            if not only or back_end.label.startswith(only)
+        ),
     ]
     rows: list[dict[str, Any]] = []
     try:
         for task in TASKS:
             plain = bare(task) if task == WRITTEN else None
             reference: Answered | None = None
-            for each in asked:
-                if not each.chooses and task != WRITTEN:
+            for back_end in selected:
+                if not back_end.chooses and task != WRITTEN:
                     continue
-                if each.made_by and not (ROOT / f".{each.made_by}").exists():
+                if back_end.made_by and not (ROOT / f".{back_end.made_by}").exists():
                     rows.append(
                         {
                             "task": task,
-                            "back end": each.shown,
-                            "said": f"not here: make {each.made_by}",
+                            "back end": back_end.shown,
+                            "said": f"not here: make {back_end.made_by}",
                         }
                     )
                     continue
-                if each.server and not server.running():
+                if back_end.server and not server.running():
                     server.start()
-                found = each.ask(task)
-                reference = reference or found
-                rows.append(row(task, each.shown, found, reference, plain))
-                if each.label in EQUAL and rows[-1]["equal answers"] < len(
+                answered = back_end.ask(task)
+                reference = reference or answered
+                rows.append(row(task, back_end.shown, answered, reference, plain))
+                if back_end.label in EQUAL and rows[-1]["equal answers"] < len(
                     reference.answers
                 ):
                     rows[-1]["said"] = "must answer as one process does"
@@ -398,49 +406,49 @@ def main() -> None:
         server.stop()
     print((WORK / "table.md").read_text(encoding="utf-8"))
     if wrong := [
-        f"{each['back end']} {each['said']}"
-        for each in rows
-        if "must" in each.get("said", "")
+        f"{entry['back end']} {entry['said']}"
+        for entry in rows
+        if "must" in entry.get("said", "")
     ]:
         raise SystemExit(f"error: {'; '.join(wrong)}")
 
 
 def row(
-    task: str, shown: str, found: Answered, first: Answered, plain: Answered | None
+    task: str, shown: str, answered: Answered, first: Answered, plain: Answered | None
 ) -> dict[str, Any]:
-    """Holds a back end's answers against the first's."""
+    """Compares a back end's answers with those of the first."""
     items = data_of(task).items
-    ours, firsts = (scores(task, one.answers) for one in (found, first))
-    told: dict[str, Any] = {
+    ours, firsts = (scores(task, result.answers) for result in (answered, first))
+    entry: dict[str, Any] = {
         "task": task,
         "back end": shown,
-        "items": len(found.answers),
-        "accuracy": found.accuracy,
+        "items": len(answered.answers),
+        "accuracy": answered.accuracy,
     }
-    told["equal answers"] = sum(
-        meant(found.answers.get(item.id)) == meant(first.answers[item.id])
+    entry["equal answers"] = sum(
+        meant(answered.answers.get(item.id)) == meant(first.answers[item.id])
         for item in items
     )
-    told["other scores"] = sum(ours.get(item.id) != firsts[item.id] for item in items)
-    if found.tokens_per_second and plain and plain.tokens_per_second:
-        told["tokens a second"] = round(found.tokens_per_second, 1)
-        told["of bare generate"] = round(
-            found.tokens_per_second / plain.tokens_per_second, 2
+    entry["other scores"] = sum(ours.get(item.id) != firsts[item.id] for item in items)
+    if answered.tokens_per_second and plain and plain.tokens_per_second:
+        entry["tokens a second"] = round(answered.tokens_per_second, 1)
+        entry["of bare generate"] = round(
+            answered.tokens_per_second / plain.tokens_per_second, 2
         )
     mean = 100 * sum(ours.values()) / len(items)
-    if not found.accuracy.startswith(f"{mean:.1f} %"):
-        told["said"] = f"must be {mean:.1f} %, by the suite's own scorer"
-    return told
+    if not answered.accuracy.startswith(f"{mean:.1f} %"):
+        entry["said"] = f"must be {mean:.1f} %, by the suite's own scorer"
+    return entry
 
 
 def scores(task: str, answers: Mapping[str, str]) -> dict[str, float]:
-    """The suite's own score of each answer."""
+    """Computes the suite's own score of each answer."""
     spec = task_spec(task)
     items = [item for item in data_of(task).items if item.id in answers]
-    found = spec.benchmark.score_items(
+    results = spec.benchmark.score_items(
         spec, items, [Answer(text=answers[item.id]) for item in items]
     )
-    return {score.id: score.values["accuracy"] for score in found}
+    return {score.id: score.values["accuracy"] for score in results}
 
 
 def prepare() -> None:
@@ -462,14 +470,14 @@ def prepare() -> None:
             "--level",
             "1",
         ]
-    for dataset, given in builds.items():
+    for dataset, arguments in builds.items():
         command(
             sys.executable,
             "-m",
             "medical_tasks",
             "build",
             dataset,
-            *given,
+            *arguments,
             log=f"build-{dataset}",
         )
 
@@ -487,7 +495,7 @@ COLUMNS = (
 
 
 def write(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Writes the tables, after each row, so that a check that is stopped leaves what it has."""
+    """Writes the tables, after each row, so that a check that is stopped leaves the rows so far."""
     lines = []
     for task, (config, _) in TASKS.items():
         lines += [
@@ -497,9 +505,9 @@ def write(rows: Sequence[Mapping[str, Any]]) -> None:
             "|---" * len(COLUMNS) + "|",
         ]
         lines += [
-            f"| {' | '.join(str(each.get(name, '')) for name in COLUMNS)} |"
-            for each in rows
-            if each["task"] == task
+            f"| {' | '.join(str(entry.get(name, '')) for name in COLUMNS)} |"
+            for entry in rows
+            if entry["task"] == task
         ]
         lines.append("")
     (WORK / "table.md").write_text("\n".join(lines), encoding="utf-8")

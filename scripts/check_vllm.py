@@ -81,15 +81,15 @@ def check_versions() -> str:
         line.split("==", 1) for line in lines if line and not line.startswith("#")
     )
     expect(len(pinned) > 200, f"{CONSTRAINTS.name} names only {len(pinned)} packages")
-    found = {name: installed(name) for name in pinned}
+    versions = {name: installed(name) for name in pinned}
     wrong = [
-        f"{name} {found[name]} instead of {pinned[name]}"
+        f"{name} {versions[name]} instead of {pinned[name]}"
         for name in pinned
-        if found[name] not in (None, pinned[name])
+        if versions[name] not in (None, pinned[name])
     ]
     expect(not wrong, "; ".join(wrong))
     for name in ("lighteval", "vllm", "transformers", "torch", "huggingface-hub"):
-        expect(found[name] is not None, f"{name} is not installed")
+        expect(versions[name] is not None, f"{name} is not installed")
     done = subprocess.run(
         [sys.executable, "-m", "pip", "check"],
         capture_output=True,
@@ -97,11 +97,11 @@ def check_versions() -> str:
         check=False,
     )
     expect(done.returncode == 0, done.stdout + done.stderr)
-    return f"{sum(version is not None for version in found.values())} packages as pinned, pip check clean"
+    return f"{sum(version is not None for version in versions.values())} packages as pinned, pip check clean"
 
 
 def installed(name: str) -> str | None:
-    """Version of an installed package, without its build tag."""
+    """Returns the version of an installed package, without its build tag."""
     try:
         return importlib.metadata.version(name).split("+")[0]
     except importlib.metadata.PackageNotFoundError:
@@ -235,7 +235,7 @@ def check_transformers_backend(toy: Path) -> str:
 
 
 def check_vllm_backend(toy: Path) -> str:
-    """Answers on vLLM where there is a GPU; else looks for the error that says there is none."""
+    """Answers on vLLM where there is a GPU; else checks the error that reports the missing GPU."""
     import torch
 
     from medical_tasks.models.lighteval_models import open_vllm
@@ -247,9 +247,9 @@ def check_vllm_backend(toy: Path) -> str:
     }
     if torch.cuda.is_available():
         model = open_vllm(f"vllm/{toy}", options=options)
-        found = ask(model)
+        answers = ask(model)
         model.close()
-        return f"{len(found)} answers, {sum(answer.output_tokens or 0 for answer in found)} tokens"
+        return f"{len(answers)} answers, {sum(answer.output_tokens or 0 for answer in answers)} tokens"
     try:
         open_vllm(f"vllm/{toy}", options=options)
     except MissingError as error:
@@ -259,7 +259,7 @@ def check_vllm_backend(toy: Path) -> str:
 
 
 def ask(model: Model) -> Sequence[Answer]:
-    """Puts nine questions; every one must be answered."""
+    """Asks nine questions, all of which must be answered."""
     words = WORDS.split()
     requests = [
         Request(

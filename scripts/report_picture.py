@@ -3,8 +3,8 @@
 Shows README's own two results: `baseline/random` and examples/answers.csv, on
 MedCalc-Bench v1.0, which must be built (`medical-tasks build medcalc_bench --fetch`).
 Needs `pip install .[browser] pillow` and Chromium (CHROMIUM=PATH). Beside the picture lies
-docs/report.sha256: a hash of what the report is made from, by which a test tells that
-the picture is not older.
+docs/report.sha256: a hash of what the report is made from, by which a test checks
+that the picture is up to date.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ SCALE = 1.35
 
 
 def sources() -> list[Path]:
-    """Lists what gives the report its looks."""
+    """Lists the files that determine how the report looks."""
     report = ROOT / "medical_tasks" / "report"
-    found = sorted([*report.glob("templates/*.html"), *report.glob("assets/*")])
-    if not found:
+    paths = sorted([*report.glob("templates/*.html"), *report.glob("assets/*")])
+    if not paths:
         raise FileNotFoundError(f"{report}: no templates")
-    return found
+    return paths
 
 
 def digest(paths: list[Path]) -> str:

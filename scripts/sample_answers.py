@@ -3,7 +3,7 @@
 The answers are those of a program, no model: it looks for each calculator's attributes
 in the note by their names (`construct medcalc extract --model lexical`) and computes
 with the suite's own formulas. Where it does not find all it needs it gives no answer,
-so that the file also shows what becomes of missing ones. The answers have the form that
+so that the file also shows how missing ones are scored. The answers have the form that
 the task's prompt asks for, which alone the authors' script reads. A third of MedCalc-Bench's
 notes are templates that say attributes in the calculators' words, which makes this far
 easier than reading.

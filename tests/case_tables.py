@@ -1,4 +1,4 @@
-"""Tables of tests that stand in `cases/` beside them: `cases/test_this.json` has those of `test_this.py`, by name."""
+"""Tables of test cases in `cases/` beside the tests: `cases/test_this.json` holds those of `test_this.py`, by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def json_of(path: Path) -> Any:
 
 
 def tables(file: str, name: str = "") -> Any:
-    """Reads `cases/NAME.json` beside a test; without a name, the JSON file that is called as the test is."""
+    """Reads `cases/NAME.json` beside a test; without a name, the JSON file with the name of the test."""
     beside = Path(file).with_suffix(".json")
     return json_of(beside.parent / "cases" / f"{name}.json" if name else beside)
 
@@ -36,18 +36,18 @@ def cases(file: str, name: str) -> Any:
 
 @functools.cache
 def _tables(test: Path) -> dict[str, Any]:
-    found: dict[str, Any] = tables(str(test), test.stem)
-    return found
+    table: dict[str, Any] = tables(str(test), test.stem)
+    return table
 
 
 def tabled(*names: str) -> Callable[[Test], Test]:
     """Runs a test with each row of the table that has its name; `names` are those of its arguments."""
 
-    def made(test: Test) -> Test:
+    def decorate(test: Test) -> Test:
         rows = cases(test.__code__.co_filename, test.__name__)
         decorated: Test = pytest.mark.parametrize(
             names if len(names) > 1 else names[0], rows
         )(test)
         return decorated
 
-    return made
+    return decorate

@@ -1,4 +1,4 @@
-"""What holds for the whole suite: which files begin, how processes start and stop, what the garbage collector looks at."""
+"""Settings of the whole suite: the order of files, the environment of processes, the garbage collector; fixtures of verbs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _HOME = "MEDICAL_TASKS_TESTS_HOME"
 
 Serving = Callable[..., AbstractContextManager[FaultServer]]
 
-# How often a law is tried that says nothing of its own. Each run of the suite draws other
-# examples; and no time limit, since machines are busy.
+# The number of examples of a law that sets none itself. Each run of the suite draws other
+# examples, without a time limit, since machines are busy.
 hypothesis.settings.register_profile("suite", deadline=None, max_examples=60)
 hypothesis.settings.load_profile("suite")
 
@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if _HOME not in os.environ:
         for name in [name for name in os.environ if name.upper().startswith(_USERS)]:
             del os.environ[name]
-        # nobody: no test fetches from the real addresses
+        # an unused port: no test fetches from the real addresses
         os.environ["MEDICAL_TASKS_MIRROR"] = "http://127.0.0.1:9"
         os.environ[_HOME] = os.environ["HOME"] = tempfile.mkdtemp(prefix="home-")
         config.add_cleanup(
@@ -63,16 +63,16 @@ def pytest_configure(config: pytest.Config) -> None:
     # process it starts and interrupts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Imports and collected tests stay to the end: looking for garbage among them is a
-    # quarter of the time to collect.
+    # Imports and collected tests stay to the end: searching them for garbage takes a
+    # quarter of the collection's time.
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
-    # Tests import much themselves. What is garbage and unclosed is still found, at the
-    # end of the suite at the latest.
+    # Tests import much themselves. Unclosed garbage is still found, at the end of the
+    # suite at the latest.
     gc.set_threshold(20_000)
 
 
@@ -82,8 +82,8 @@ def pytest_collection_modifyitems(
     """Puts files with slow tests first: whichever comes last keeps one worker busy and the others idle."""
     seed = config.getoption("--shuffle")
     if seed is not None:
-        # Files in a random order, and the tests of each: what a file prepares is not
-        # prepared for every test anew.
+        # Files in a random order, and the tests within each, so that a file's fixtures are
+        # not set up anew for every test.
         drawn = random.Random(seed)
         rank = {
             path: drawn.random() for path in dict.fromkeys(item.path for item in items)
@@ -103,7 +103,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingProxy]:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Matrices this small are slower on several threads, by far when other tests run beside this one."""
+    """Runs torch on one thread: matrices this small are slower on several, above all beside other tests."""
     import torch
 
     before = torch.get_num_threads()
@@ -114,7 +114,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The arguments lighteval would have been started with."""
+    """The arguments that lighteval would have been started with."""
     calls: list[list[str]] = []
 
     def launch(arguments: list[str], *, custom_tasks: str) -> int:
@@ -149,7 +149,7 @@ def warm(hub_home: Path) -> Iterator[WarmProcess]:
 
 @pytest.fixture(scope="session")
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data home with all demo configurations; nobody writes there."""
+    """A data home with all demo configurations; tests only read it."""
     return built(tmp_path_factory.mktemp("demos"), *own_datasets())
 
 
@@ -173,7 +173,7 @@ def demo_home(here: Path, demos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def serving(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Serving:
-    """Opens a server, openai-api/test-host/NAME, that answers as the test file's `answer` says."""
+    """Opens a server, openai-api/test-host/NAME, that answers with the test file's `answer`."""
 
     @contextmanager
     def serve(plan: Any = (), answer: Any = None, **more: Any) -> Iterator[FaultServer]:

@@ -1,12 +1,12 @@
-"""A local chat endpoint that misbehaves on order: real sockets, scripted faults, exact counts.
+"""A local chat endpoint with scripted faults: real sockets, exact counts.
 
     with FaultServer(plan=[Fault.status_code(500), Fault.not_json()]) as server:
         ...  # base URL: server.base_url; the third request is answered
     server.calls                  # every request received, in order of arrival
 
-A plan says what happens to each request: a sequence by arrival (what is beyond it is
-answered), or a function of the `Call`, which knows how often its question was asked
-before (`call.attempt`).
+A plan gives the fault of each request: a sequence by arrival (requests beyond it are
+answered), or a function of the `Call`, whose `attempt` counts the requests with its
+question so far.
 """
 
 from __future__ import annotations
@@ -28,7 +28,17 @@ from typing import Any, Self
 
 import medical_tasks.models.knock as knock
 
-__all__ = ["Call", "Fault", "FaultServer", "Plan", "echo_answer", "first", "randomly"]
+__all__ = [
+    "Call",
+    "Fault",
+    "FaultServer",
+    "Plan",
+    "chat_completion",
+    "echo_answer",
+    "first",
+    "hashed_answer",
+    "randomly",
+]
 
 # longer than any client in the tests waits; the end of the server ends it too
 HANG_S = 60.0
@@ -36,11 +46,11 @@ HANG_S = 60.0
 
 @dataclass(frozen=True)
 class Call:
-    """A request as it arrived; `attempt` is 1 when this question (its messages) is asked for the first time."""
+    """A request as it arrived; `attempt` is 1 for the first request with this question (its messages)."""
 
     number: int  # 1 for the server's first request
     attempt: int
-    body: Mapping[str, Any]  # decoded; empty where an address was read
+    body: Mapping[str, Any]  # decoded; empty for a request without a body
     headers: Mapping[str, str]  # by lower-case name
     path: str
     at: float  # monotonic seconds of arrival
@@ -138,8 +148,8 @@ class Fault:
         return Fault("drip")
 
 
-def _hurry() -> None:
-    """Has what failed repeated at once: the waits are constants, and no test waits for them."""
+def _retry_at_once() -> None:
+    """Removes the waits before a retry, which are constants of the clients."""
     from openai import _base_client
 
     vars(_base_client).update(INITIAL_RETRY_DELAY=0.001, MAX_RETRY_DELAY=0.01)
@@ -174,20 +184,50 @@ def randomly(
     return plan
 
 
+def hashed_answer(question: str) -> str:
+    """The default answer: it depends on the question alone, and does not quote it."""
+    return f"answer {sha256(question.encode()).hexdigest()[:12]}"
+
+
 def echo_answer(call: Call) -> str:
-    """The default answer: decided by the question alone, and not quoting it."""
-    return f"answer {sha256(call.prompt.encode()).hexdigest()[:12]}"
+    """The default answer to a request's last message."""
+    return hashed_answer(call.prompt)
+
+
+def chat_completion(
+    call: Call,
+    choices: Sequence[tuple[Mapping[str, Any], str]],
+    *,
+    prompt_tokens: int = 9,
+    completion_tokens: int = 9,
+) -> dict[str, Any]:
+    """A chat completion in OpenAI's form; `choices` are messages with their finish reasons."""
+    return {
+        "id": f"chatcmpl-{call.number}",
+        "created": int(time.time()),
+        "object": "chat.completion",
+        "model": call.body["model"],
+        "choices": [
+            {"index": index, "message": message, "finish_reason": finish}
+            for index, (message, finish) in enumerate(choices)
+        ],
+        "usage": {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": prompt_tokens + completion_tokens,
+        },
+    }
 
 
 class FaultServer:
     """The server, on a free loopback port or a unix socket, for the length of a `with` block.
 
     `answer`: from call to the text of a good answer, or to a list of texts, one a
-    choice; `latency`: seconds before each answer; `key`: bearer token that is asked
-    for, None takes any; `finish`: finish reason of good answers.
+    choice; `latency`: seconds before each answer; `key`: bearer token that is required,
+    None accepts any; `finish`: finish reason of good answers.
     """
 
-    lists_models = False  # else a request for them is none of the calls
+    lists_models = False  # unless set, GET requests are refused and not counted
 
     def __init__(
         self,
@@ -197,7 +237,7 @@ class FaultServer:
         latency: float = 0.0,
         key: str | None = None,
         finish: str = "stop",
-        place: Path | None = None,
+        socket_path: Path | None = None,
     ) -> None:
         self.calls: list[Call] = []
         self.most_at_once = 0
@@ -207,10 +247,10 @@ class FaultServer:
         self._key = key
         self._finish = finish
         self._at_once = 0
-        self._asked: Counter[str] = Counter()
+        self._attempts: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._http = _Server(self, place)
+        self._http = _Server(self, socket_path)
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
         )
@@ -226,7 +266,7 @@ class FaultServer:
         return [call.prompt for call in self.calls]
 
     def __enter__(self) -> Self:
-        _hurry()
+        _retry_at_once()
         self._thread.start()
         return self
 
@@ -242,7 +282,7 @@ class FaultServer:
         size = int(handler.headers.get("Content-Length", 0))
         raw = handler.rfile.read(size)
         if len(raw) < size:
-            # the client was killed while it asked: nobody has asked anything
+            # the client was killed while it sent the request, which does not count
             handler.close_connection = True
             return
         if handler.command == "GET" and not self.lists_models:
@@ -265,11 +305,11 @@ class FaultServer:
         with self._lock:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
-            self._asked[question] += 1
+            self._attempts[question] += 1
             headers = {name.lower(): value for name, value in handler.headers.items()}
             call = Call(
                 len(self.calls) + 1,
-                self._asked[question],
+                self._attempts[question],
                 body,
                 headers,
                 handler.path,
@@ -311,7 +351,7 @@ class FaultServer:
             handler.drip(self._closing)
 
     def good(self, call: Call) -> Fault:
-        """What a request is answered with which nothing happens to."""
+        """The reply to a request without a fault."""
         return Fault.json_body(self._completion(call))
 
     def _completion(self, call: Call) -> dict[str, Any]:
@@ -319,39 +359,26 @@ class FaultServer:
         texts = (
             [answer] * int(call.body.get("n", 1)) if isinstance(answer, str) else answer
         )
-        asked, said = len(call.prompt.split()), sum(len(text.split()) for text in texts)
-        return {
-            "id": f"chatcmpl-{call.number}",
-            "created": int(time.time()),
-            "object": "chat.completion",
-            "model": call.body["model"],
-            "choices": [
-                {
-                    "index": index,
-                    "message": {"role": "assistant", "content": text},
-                    "finish_reason": self._finish,
-                }
-                for index, text in enumerate(texts)
-            ],
-            "usage": {
-                "prompt_tokens": asked,
-                "completion_tokens": said,
-                "total_tokens": asked + said,
-            },
-        }
+        return chat_completion(
+            call,
+            [({"role": "assistant", "content": text}, self._finish) for text in texts],
+            prompt_tokens=len(call.prompt.split()),
+            completion_tokens=sum(len(text.split()) for text in texts),
+        )
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = False
     request_queue_size = 256
 
-    def __init__(self, owner: FaultServer, place: Path | None) -> None:
+    def __init__(self, owner: FaultServer, socket_path: Path | None) -> None:
         self.owner = owner
-        if place is not None:
+        if socket_path is not None:
             self.address_family = socket.AF_UNIX
         self._open: set[socket.socket] = set()
         self._open_lock = threading.Lock()
-        super().__init__(("127.0.0.1", 0) if place is None else str(place), _Handler)  # type: ignore[arg-type]
+        address: Any = ("127.0.0.1", 0) if socket_path is None else str(socket_path)
+        super().__init__(address, _Handler)
 
     def server_bind(self) -> None:
         # the base class asks for a name of the address, which no test needs
@@ -368,7 +395,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Says nothing about clients that left; anything else is a fault of this file and is printed."""
+        """Ignores clients that left; anything else is a fault of this file and is printed."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -426,4 +453,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
-        """Says nothing: tests read `calls`."""
+        """Logs nothing: tests read `calls`."""

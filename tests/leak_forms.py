@@ -59,9 +59,9 @@ def pieces(text: str) -> list[str]:
     """Words cut in two, the blank kept, as vocabularies of models cut them."""
     words = re.findall(r"\s?\S+", text)
     return [
-        part
+        piece
         for word in words
-        for part in ((word[:5], word[5:]) if len(word) > 7 else (word,))
+        for piece in ((word[:5], word[5:]) if len(word) > 7 else (word,))
     ]
 
 
@@ -78,8 +78,8 @@ def by(text: str, size: int) -> list[str]:
 
 def in_lines(text: str, form: str, size: int = 3) -> bytes:
     return "".join(
-        form.format(n=n, t=part) + "\n"
-        for n, part in enumerate(by(text, size), start=10)
+        form.format(n=n, t=line) + "\n"
+        for n, line in enumerate(by(text, size), start=10)
     ).encode()
 
 
@@ -214,8 +214,8 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
         re.findall(".{1,60}", (raw * 3).hex())
     ).encode(),
     "hex behind times": lambda raw: "".join(
-        f"10:00:{n:02d} {part}\n"
-        for n, part in enumerate(re.findall(".{1,32}", gzip.compress(raw).hex()))
+        f"10:00:{n:02d} {line}\n"
+        for n, line in enumerate(re.findall(".{1,32}", gzip.compress(raw).hex()))
     ).encode(),
     "gzip inside a log": lambda raw: (
         b"10:00 all is well\n" * 900 + gzip.compress(raw) + b"\n10:01 all is well" * 900
@@ -373,25 +373,29 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
     ),
     "words": text_of(lambda text: json.dumps(text.split())),
     "words and tags": text_of(
-        lambda text: json.dumps([part for word in text.split() for part in (word, "O")])
+        lambda text: json.dumps(
+            [token for word in text.split() for token in (word, "O")]
+        )
     ),
     "pieces": text_of(
         lambda text: json.dumps(
-            [{"token": part, "logprob": -0.5} for part in pieces(text)]
+            [{"token": piece, "logprob": -0.5} for piece in pieces(text)]
         )
     ),
     "pieces in a log": text_of(
-        lambda text: f"DEBUG {[{'t': part, 'p': -0.1} for part in pieces(text)]}"
+        lambda text: f"DEBUG {[{'t': piece, 'p': -0.1} for piece in pieces(text)]}"
     ),
     "pieces, bytes alone": text_of(
-        lambda text: json.dumps([{"bytes": [*part.encode()]} for part in pieces(text)])
+        lambda text: json.dumps(
+            [{"bytes": [*piece.encode()]} for piece in pieces(text)]
+        )
     ),
     "GPT-2 pieces": text_of(lambda text: json.dumps(byte_pieces(text))),
     "GPT-2 pieces in lines": text_of(
         lambda text: "".join(f"{n}\t{p}\n" for n, p in enumerate(byte_pieces(text)))
     ),
     "T5 pieces": text_of(
-        lambda text: repr([part.replace(" ", "▁") for part in pieces(text)])
+        lambda text: repr([piece.replace(" ", "▁") for piece in pieces(text)])
     ),
     "BERT pieces": text_of(
         lambda text: " ".join(
@@ -449,7 +453,7 @@ WRITTEN: dict[str, Callable[[str], bytes]] = {
 }
 LIMITS: dict[
     str, Callable[[str], bytes]
-] = {  # what docs/data_guard.md says is not seen
+] = {  # what is not found, as docs/data_guard.md states
     "words from last to first": text_of(lambda text: " ".join(reversed(text.split()))),
     "each letter by another": text_of(lambda text: codecs.encode(text, "rot13")),
     "each word doubled": text_of(

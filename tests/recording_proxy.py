@@ -1,4 +1,4 @@
-"""A forward proxy that keeps every byte it is sent and answers plain requests itself: nothing gets any further."""
+"""A forward proxy that keeps every byte it receives and answers plain requests itself: nothing is forwarded."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_error(502)
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
-        """Says nothing: tests read `seen`."""
+        """Logs nothing: tests read `seen`."""
 
 
 class RecordingProxy(ThreadingHTTPServer):
-    """Attributes: `seen`, each request's first line and body; `text`, what it answers."""
+    """Attributes: `seen`, each request's first line and body; `text`, the content of every reply."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []

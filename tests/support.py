@@ -1,13 +1,20 @@
-"""What many tests share: where the upstream files are, and small helpers."""
+"""Shared helpers: the folder of upstream files, tiny tasks and runs, and counters."""
 
 from __future__ import annotations
 
 import ast
+import configparser
 import io
+import os
 import re
+import shutil
+import stat
+import subprocess
+import sys
 import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -31,6 +38,7 @@ from medical_tasks.spec import (
     Scoring,
     TaskSpec,
 )
+from tests.case_tables import json_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -41,7 +49,7 @@ needs_shared = pytest.mark.skipif(
 
 
 class GeneratesOnly(Model):
-    """A scripted model of tasks without choices and without long documents: what it is never asked, or has nothing to do for."""
+    """A scripted model of tasks without choices and without long documents."""
 
     def loglikelihood(self, requests: Sequence[Request], on_result: OnResult) -> None:
         raise AssertionError("no task here asks for probabilities")
@@ -72,26 +80,24 @@ def _doc_lines(text: str) -> Iterator[int]:
 
 def counts(store: Store, kind: str) -> tuple[int, int]:
     """Counts a store's records of a kind, and how often one was put; equal when nothing was done twice."""
-    asked = "SELECT COUNT(*), COALESCE(SUM(times), 0) FROM records WHERE kind = ?"
-    made, times = store._connection.execute(asked, (kind,)).fetchone()
-    return made, times
+    query = "SELECT COUNT(*), COALESCE(SUM(times), 0) FROM records WHERE kind = ?"
+    count, times = store._connection.execute(query, (kind,)).fetchone()
+    return count, times
 
 
 def alive(pid: int) -> bool:
-    """Says whether a process still runs (Linux): one that ended and that nobody has waited for yet does not."""
+    """Reports whether a process still runs (Linux); one that ended and was not waited for does not."""
     try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        )
-    except (
-        FileNotFoundError,
-        ProcessLookupError,
-    ):  # the second: it ended between the opening and the reading
+        stat_line = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        # The second error: the process ended after the file was opened.
         return False
+    state = stat_line.rpartition(")")[2].split()[0]
+    return state != "Z"
 
 
 class NoBenchmark(Benchmark):
-    """Of tasks that nothing is loaded for."""
+    """The benchmark of tasks that load nothing."""
 
     name, title, paper, datasets, tasks = "none", "None", "", (), ()
 
@@ -124,24 +130,24 @@ NO_BENCHMARK = NoBenchmark()
 
 def own_tasks() -> dict[str, TaskSpec]:
     """The tasks of the project's own benchmarks, whatever else is installed."""
-    found = {
+    tasks = {
         task.name: task for benchmark in own_benchmarks() for task in benchmark.tasks
     }
-    assert found
-    return found
+    assert tasks
+    return tasks
 
 
 def own_datasets() -> dict[str, DatasetSpec]:
     """Their datasets."""
-    found = {
+    datasets = {
         spec.name: spec for benchmark in own_benchmarks() for spec in benchmark.datasets
     }
-    assert found
-    return found
+    assert datasets
+    return datasets
 
 
 def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:
-    """A task that nothing is loaded for."""
+    """A task that loads nothing."""
     whole: dict[str, Any] = {
         "dataset": "none",
         "split": "test",
@@ -154,18 +160,65 @@ def toy_task(*metrics: MetricSpec, name: str = "toy", **more: Any) -> TaskSpec:
     )
 
 
-def asked(prompts: PromptSet, item: Item) -> str:
-    """The one message of an item."""
+def user_message(prompts: PromptSet, item: Item) -> str:
+    """The text of the one message that asks an item."""
     messages = prompts.render(item)
     assert [message["role"] for message in messages] == ["user"]
     return messages[0]["content"]
 
 
+def file_modes(folder: Path) -> set[int]:
+    """The permission bits of all files below a folder."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    assert paths
+    return {stat.S_IMODE(path.stat().st_mode) for path in paths}
+
+
+def setup_config() -> configparser.ConfigParser:
+    """Reads the project's `setup.cfg`."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    return config
+
+
+def run_python(
+    *words: str,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    code: int = 0,
+) -> str:
+    """Runs `python WORDS` to its end, checks its exit code, and returns its standard output."""
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
+    assert done.returncode == code, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def install_copy(package: Path, source: Path, site: Path) -> None:
+    """Copies a package's folder to `source`, and installs it into `site`, without the network."""
+    shutil.copytree(package, source)
+    options = "--quiet --no-deps --no-build-isolation --no-index --target"
+    run_python("-m", "pip", "install", *options.split(), str(site), str(source))
+
+
+def task_entry(run: Path, task: str) -> dict[str, Any]:
+    """The entry of a task in the results of a run."""
+    entry: dict[str, Any] = json_of(run / "results.json")["tasks"][task]
+    return entry
+
+
 def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:
-    """All runs of so many words of a text, to tell whether another has one of them."""
+    """Returns all runs of `length` words of a text, to check whether another text shares one."""
     words = re.findall(r"\w+", text.lower())
     return {
-        tuple(words[place : place + length]) for place in range(len(words) - length + 1)
+        tuple(words[start : start + length]) for start in range(len(words) - length + 1)
     }
 
 
@@ -175,7 +228,7 @@ def write_run(
     rows: Sequence[Mapping[str, Any]],
     **more: Any,
 ) -> None:
-    """Writes a run whose rows are made up."""
+    """Writes a run with invented rows."""
     items = run_files.ItemsFile(name for row in rows for name in row)
     items.add(rows)
     run_files.write_run(folder, cast(run_files.Results, dict(results)), items, **more)

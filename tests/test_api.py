@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,11 +12,11 @@ import medical_tasks as mt
 from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.runs.results import read_results
-from tests.support import ROOT
+from tests.support import ROOT, run_python
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -32,15 +30,15 @@ def reference() -> mt.Results:
     )
 
 
-def test_a_run_is_what_its_folder_says(reference: mt.Results) -> None:
+def test_results_are_those_in_the_folder(reference: mt.Results) -> None:
     written = read_results(Path("reference"))
     assert reference.content == written
-    told = written["tasks"]["medcalc"]["metrics"]["accuracy"]
+    recorded = written["tasks"]["medcalc"]["metrics"]["accuracy"]
     metric = reference["medical|medcalc|0"].metrics["accuracy"]
     assert (metric.value, metric.ci_low, metric.ci_high, metric.n) == (
         1.0,
-        told["ci_low"],
-        told["ci_high"],
+        recorded["ci_low"],
+        recorded["ci_high"],
         31,
     )
     items = reference["medcalc"].items
@@ -146,18 +144,9 @@ def test_mistakes_have_the_messages_of_the_command_line(
         wrong()
 
 
-def test_importing_it_is_light_and_the_report_can_be_called_whatever_was_imported() -> (
-    None
-):
+def test_the_import_is_light_and_the_report_function_survives_other_imports() -> None:
     code = (
         "import sys, medical_tasks as mt; print([n for n in ('numpy', 'argparse', 'pandas') if n in sys.modules]); "
         "import medical_tasks.report.page; print(callable(mt.report), sorted(set(mt.__all__) - set(dir(mt))))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
-    )
-    assert done.stdout == "[]\nTrue []\n"
+    assert run_python("-c", code, cwd=ROOT) == "[]\nTrue []\n"

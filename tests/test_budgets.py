@@ -49,6 +49,9 @@ FILES = {
     "medical_tasks/benchmarks/kqa/__init__.py": "",
     "medical_tasks/benchmarks/stranger/__init__.py": GENERIC,
     "tests/test_generic.py": ONE_NODE,
+    "examples/other/data.py": "for each in range(3):\n    pass\n",
+    "measurements/speed.py": "def told(seconds):\n    _found = seconds\n",
+    "scripts/write.py": "name = [line for part in 'ab' for line in part]\n",
     "tests/benchmarks/stranger/test_stranger.py": GENERIC,
     "docs/page.md": "four words of docs",
     "docs/reference/python.md": "generated from docstrings",
@@ -66,6 +69,7 @@ FIGURES: dict[str, float] = {
     "functions taking a Namespace": 1,
     "lines with Any": 0,
     "vague names": 1,
+    "vague names in tests and scripts": 4,  # each; told and _found; part
     "modules in import circles": 2,
     "benchmarks in generic code": 1,
     "test nodes": 2,
@@ -190,7 +194,7 @@ def test_air_is_a_share_of_the_ratchet() -> None:
     ]
 
 
-def test_write_lowers_what_is_better_and_never_raises(
+def test_write_lowers_improved_ratchets_and_raises_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     better = {
@@ -243,8 +247,8 @@ def test_no_lowered_ratchet_is_looser_or_makes_its_figure_fail(
             "budgets] needs a number for 'lines with Any', and has N",
         ),
         (
-            "= 4\n",
-            '= "4"\n',
+            '"words of docs" = 4\n',
+            '"words of docs" = "4"\n',
             "budgets] needs a number for 'words of docs', and has '4'",
         ),
         (

@@ -8,53 +8,35 @@ from tests.case_tables import tabled
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "names"),
     [
-        "medcalc",
-        "medical:medcalc",
-        "medical|medcalc",
-        "medcalc|0",
-        "medical:medcalc|0",
-        "medical|medcalc|0",
+        ("medcalc", ["medcalc"]),
+        ("medical:medcalc", ["medcalc"]),
+        ("medical|medcalc", ["medcalc"]),
+        ("medcalc|0", ["medcalc"]),
+        ("medical:medcalc|0", ["medcalc"]),
+        # A number of examples names the task that shows them.
+        ("medcalc|1", ["medcalc_one_shot"]),
+        ("medical:medcalc|1", ["medcalc_one_shot"]),
+        ("medcalc_one_shot", ["medcalc_one_shot"]),
+        ("medcalc_one_shot|1", ["medcalc_one_shot"]),
+        # The form in which lighteval prints such a task.
+        ("medical:medcalc_one_shot|0", ["medcalc_one_shot"]),
+        # Lists keep their order and drop repeats.
+        (
+            "medcalc_direct, medcalc|0,medical|medcalc_direct",
+            ["medcalc_direct", "medcalc"],
+        ),
     ],
 )
-def test_all_spellings_mean_the_same(text: str) -> None:
-    assert [task.name for task in parse_task_names(text)] == ["medcalc"]
+def test_names_of_tasks_are_read_in_every_form(text: str, names: list[str]) -> None:
+    assert [task.name for task in parse_task_names(text)] == names
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "medcalc|1",
-        "medical|medcalc|1",
-        "medical:medcalc|1",
-        "medcalc_one_shot",
-        "medcalc_one_shot|1",
-    ],
-)
-def test_a_number_of_examples_names_the_task_that_shows_them(text: str) -> None:
-    assert [task.name for task in parse_task_names(text)] == ["medcalc_one_shot"]
-
-
-def test_zero_behind_a_task_with_examples_means_the_task() -> None:
-    # The form in which lighteval prints it.
-    assert [task.name for task in parse_task_names("medical:medcalc_one_shot|0")] == [
-        "medcalc_one_shot"
-    ]
-
-
-def test_lists_keep_order_and_drop_repeats() -> None:
-    names = [
-        task.name
-        for task in parse_task_names("medcalc_direct, medcalc|0,medical|medcalc_direct")
-    ]
-    assert names == ["medcalc_direct", "medcalc"]
-
-
-def test_the_suite_alone_is_every_task() -> None:
-    found = parse_task_names("medical")
-    assert [task.name for task in found] == list(tasks())
-    assert len(found) >= 3
+def test_the_name_of_the_suite_selects_every_task() -> None:
+    parsed = parse_task_names("medical")
+    assert [task.name for task in parsed] == list(tasks())
+    assert len(parsed) >= 3
 
 
 @tabled("text", "message")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 
 from medical_tasks._version import __version__
 from medical_tasks.deprecation import version_numbers
-from tests.support import ROOT
+from tests.support import ROOT, run_python
 
 _NAMED = re.compile(r"(?m)^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)$")
 _OTHER = {"README.md", "template.md.jinja"}
@@ -67,14 +65,7 @@ def test_a_release_moves_the_fragments_above_the_last_one(tmp_path: Path) -> Non
     (folder / "b.fixed.md").write_text("A number\nover two lines.\n", encoding="utf-8")
     (folder / "a.scores.md").write_text("[K](../docs/kqa.md).\n", encoding="utf-8")
     words = "build --yes --version 98.0.0 --date 2030-01-02"
-    done = subprocess.run(
-        [sys.executable, "-m", "towncrier", *words.split()],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run_python("-m", "towncrier", *words.split(), cwd=tmp_path)
     text = (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
     before = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     head, last = before.split("<!-- releases -->\n")

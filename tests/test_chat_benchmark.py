@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +22,7 @@ from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
-from tests.support import ROOT, code_lines
+from tests.support import ROOT, code_lines, install_copy, run_python, task_entry
 from tests.test_rubric_benchmark import answer as meets_criteria
 
 CHAT, PATIENT, RUBRIC = (
@@ -39,7 +38,7 @@ MODEL = ["--model", "openai-api/test-host/model"]
 
 @pytest.fixture(autouse=True)
 def examples(here: Path) -> Iterator[None]:
-    """Both packages are known, and their demos built."""
+    """Both packages are loaded, and their demos built."""
     with plugins.using([str(CHAT), str(PATIENT)]):
         assert main(["build", "medical_chat", *DEMO]) == 0
         assert main(["build", "medical_patient", *DEMO]) == 0
@@ -47,7 +46,7 @@ def examples(here: Path) -> Iterator[None]:
 
 
 def answer(call: Call) -> str:
-    """The judge gives full marks; the model says A, or what it would say, and the patient something."""
+    """The judge gives full marks; the model answers A or asks a question, and the patient replies."""
     if call.body["model"] == "judge":
         keys = re.findall(r"^Q(\d+(?:-\d+)?):", call.prompt, re.MULTILINE)
         return "".join(
@@ -64,15 +63,10 @@ def answer(call: Call) -> str:
     return "A"
 
 
-def entry(run: str, task: str) -> dict[str, Any]:
-    results = json_of(Path(run) / "results.json")
-    found: dict[str, Any] = results["tasks"][task]
-    return found
-
-
 def figures(run: str, task: str) -> dict[str, float | None]:
     return {
-        name: figure["value"] for name, figure in entry(run, task)["metrics"].items()
+        name: figure["value"]
+        for name, figure in task_entry(Path(run), task)["metrics"].items()
     }
 
 
@@ -90,7 +84,7 @@ def test_the_reference_scores_the_maximum(serving: Any) -> None:
     }
 
 
-def test_the_model_sees_its_own_answers_and_no_past_choices(serving: Any) -> None:
+def test_a_chat_holds_past_answers_without_past_choices(serving: Any) -> None:
     with serving() as server:
         assert (
             main(
@@ -127,8 +121,8 @@ def build_full(folder: Path) -> None:
 def test_the_figures_are_those_of_the_authors_script(serving: Any) -> None:
     """The answers, the grades and the figures of `scoring/multiturn_qa_scoring.py` are in `GOLDEN`."""
     answers = [
-        {"subject_id": name, "qa_category": "any", "model_answer": json.dumps(said)}
-        for name, said in GOLDEN["choice"]["answers"].items()
+        {"subject_id": name, "qa_category": "any", "model_answer": json.dumps(answer)}
+        for name, answer in GOLDEN["choice"]["answers"].items()
     ]
     write_table(Path("answers.csv"), answers)
     words = ["--responses", "answers.csv", *DEMO]
@@ -139,17 +133,17 @@ def test_the_figures_are_those_of_the_authors_script(serving: Any) -> None:
             main(["score", "medical_chat_open", *words, *JUDGE, "--out", "open"]) == 0
         )
     for form in ("choice", "open"):
-        found = figures(form, f"medical_chat_{form}")
-        assert len(found) == 9
-        assert found == pytest.approx(GOLDEN[form]["figures"], abs=1e-12)
-    # The second pass is shown what the first one said.
+        measured = figures(form, f"medical_chat_{form}")
+        assert len(measured) == 9
+        assert measured == pytest.approx(GOLDEN[form]["figures"], abs=1e-12)
+    # The prompt of the second pass contains the reply of the first one.
     first, second = (
         call for call in server.calls if ROWS[3]["notes"][0] in call.prompt
     )
     assert judge_reply(grades, first) in second.prompt
 
 
-def test_what_a_judge_left_out_is_bounded(serving: Any) -> None:
+def test_missing_verdicts_are_bounded(serving: Any) -> None:
     lost = ROWS[3]["notes"][0]
 
     def fails(call: Call) -> Fault | None:
@@ -170,7 +164,7 @@ def test_what_a_judge_left_out_is_bounded(serving: Any) -> None:
     ]
     with serving(fails):
         assert main([*words, "--out", "run"]) == 5
-    metrics = entry("run", "medical_chat_open")["metrics"]
+    metrics = task_entry(Path("run"), "medical_chat_open")["metrics"]
     assert metrics["content"]["bound_low"] == 1.0
     # One of eight sources and pairs, and one of four patients, may be wrong.
     assert metrics["source"]["bound_low"] == metrics["pair"]["bound_low"] == 7 / 8
@@ -209,7 +203,7 @@ def test_tables_that_are_not_the_release_are_refused(
     folder = here / "release"
     folder.mkdir()
     build = ["build", "medical_chat", "--config", "full", "--source", str(folder)]
-    for table, before, after, said in (
+    for table, before, after, message in (
         ("questions.csv", ",source,", ",sauce,", "needs turns content or source"),
         (
             "questions.csv",
@@ -230,14 +224,16 @@ def test_tables_that_are_not_the_release_are_refused(
         assert before in text
         (folder / table).write_text(text.replace(before, after, 1), encoding="utf-8")
         assert main(build) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def write_checkout(folder: Path) -> None:
-    """A checkout in the authors' form, with texts of our own."""
+    """Writes a checkout in the authors' form, with invented texts."""
     for name in ("", "_generate_content", "_generate_source"):
         choices = (
-            "" if name else "".join(f"({each}) {{choice_{each}}} " for each in "abcde")
+            ""
+            if name
+            else "".join(f"({letter}) {{choice_{letter}}} " for letter in "abcde")
         )
         text = f"[N]\n{{discharge summaries}}\n\nTheirs{name}\nQ: {{question}}\n{choices}\nEnd:"
         write(folder / f"prompt/multiturn_gpt_evaluate{name}.txt", text)
@@ -287,10 +283,10 @@ def test_official_prompts_are_read_from_a_checkout(
         )
         for turn in row["turns"]
     ]
-    asked = [chat[-1]["content"] for chat in about]
-    assert f"{notes}\n\nTheirs\nQ: {first['question']}\n{listed[0]}\nEnd:" in asked
-    assert f"Theirs\nQ: {second['question']}\n{listed[1]}\nEnd:" in asked
-    assert "Theirs_generate_source\nQ: Their source question?\n\nEnd:" in asked
+    questions = [chat[-1]["content"] for chat in about]
+    assert f"{notes}\n\nTheirs\nQ: {first['question']}\n{listed[0]}\nEnd:" in questions
+    assert f"Theirs\nQ: {second['question']}\n{listed[1]}\nEnd:" in questions
+    assert "Theirs_generate_source\nQ: Their source question?\n\nEnd:" in questions
     # A past turn of choices is the question alone, an open one stays as it was.
     past = [chat[0]["content"] for chat in about if len(chat) == 3]
     assert f"{notes}\n\nQ: {first['question']}" in past
@@ -305,7 +301,7 @@ def calls_of(calls: list[Call], row: dict[str, Any]) -> list[list[dict[str, str]
     return [
         chat
         for chat in chats
-        if any(row["notes"][0] in each["content"] for each in chat)
+        if any(row["notes"][0] in message["content"] for message in chat)
     ]
 
 
@@ -316,22 +312,22 @@ ROLE = [
 ]
 
 
-def test_a_patient_is_asked_and_its_cost_counted(serving: Any) -> None:
+def test_the_simulated_patient_is_called_and_its_cost_counted(serving: Any) -> None:
     with serving() as server:
         assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 0
-        asked = Counter(call.body["model"] for call in server.calls)
+        call_counts = Counter(call.body["model"] for call in server.calls)
         patient = [
             call.body["messages"]
             for call in server.calls
             if call.body["model"] == "patient"
         ]
     # Of each of three patients: two questions, READY and the decision, and two answers.
-    assert asked == {"model": 12, "patient": 6}
-    assert [each["role"] for each in patient[-1]] == [
+    assert call_counts == {"model": 12, "patient": 6}
+    assert [message["role"] for message in patient[-1]] == [
         "system",
         *["assistant", "user"] * 2,
     ]
-    ran = entry("run", "medical_patient")
+    ran = task_entry(Path("run"), "medical_patient")
     assert figures("run", "medical_patient") == pytest.approx(
         {"accuracy": 2 / 3, "facts": 2 / 9, "questions": 2.0}
     )
@@ -343,7 +339,7 @@ def test_a_patient_is_asked_and_its_cost_counted(serving: Any) -> None:
     )
 
 
-def test_a_visit_that_was_interrupted_goes_on(serving: Any) -> None:
+def test_an_interrupted_visit_is_resumed(serving: Any) -> None:
     faults = [Fault.status_code(400)]
 
     def second_answer_fails(call: Call) -> Fault | None:
@@ -352,19 +348,19 @@ def test_a_visit_that_was_interrupted_goes_on(serving: Any) -> None:
 
     with serving(second_answer_fails) as server:
         assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 5
-        assert entry("run", "medical_patient")["coverage"]["unscored"] == {
+        assert task_entry(Path("run"), "medical_patient")["coverage"]["unscored"] == {
             "no answer: patient: http 400": 3
         }
         faults.clear()
         first = len(server.calls)
         assert main([*VISIT, *ROLE, *DEMO, "--out", "run"]) == 0
-        asked = [call.body["model"] for call in server.calls[first:]]
+        called = [call.body["model"] for call in server.calls[first:]]
     # Of each visit the patient's second answer, READY and the decision were missing.
-    assert (asked.count("patient"), asked.count("model")) == (3, 6)
+    assert (called.count("patient"), called.count("model")) == (3, 6)
     assert first == 4 * 3
 
 
-def test_a_ceiling_of_cost_is_of_all_roles(
+def test_the_cost_limit_covers_all_roles(
     serving: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     free, dear = "price_in=0,price_out=0", "price_in=1000,price_out=1000"
@@ -379,16 +375,16 @@ def test_a_ceiling_of_cost_is_of_all_roles(
         words = [*visit, "--role", f"{role[1]},{dear}", *model, "--out", "run"]
         assert main([*words, "--max-cost", "0.05"]) == 5
         assert {call.body["model"] for call in server.calls} == {"model"}
-        assert entry("run", "medical_patient")["coverage"]["unscored"] == {
+        assert task_entry(Path("run"), "medical_patient")["coverage"]["unscored"] == {
             "no answer: patient: budget spent": 3
         }
         assert "before --max-cost 0.05 was passed" in capsys.readouterr().err
         assert main(words) == 0
-        asked = [call.body["model"] for call in server.calls]
-    assert (asked.count("model"), asked.count("patient")) == (12, 6)
+        called = [call.body["model"] for call in server.calls]
+    assert (called.count("model"), called.count("patient")) == (12, 6)
 
 
-def test_each_role_needs_a_model_that_the_guard_allows(
+def test_roles_need_a_model_that_the_guard_allows(
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -400,11 +396,11 @@ def test_each_role_needs_a_model_that_the_guard_allows(
         "patient=": "name the model, as patient=openai-api/HOST/NAME",
         "patient=baseline/random": "a baseline answers tasks and cannot talk",
     }
-    for given, message in cases.items():
-        role = ["--role", given] if given else []
+    for value, message in cases.items():
+        role = ["--role", value] if value else []
         assert main([*VISIT, *role, *DEMO]) == 2
         assert re.search(message, capsys.readouterr().err)
-    # Of credentialed records nothing goes to a patient that is played elsewhere.
+    # Credentialed records are never sent to a patient on another machine.
     closed = [
         type(spec)(**{**vars(spec), "access": "credentialed"})
         for spec in task_spec("medical_patient").benchmark.datasets
@@ -420,7 +416,7 @@ def test_each_role_needs_a_model_that_the_guard_allows(
 
 @pytest.mark.parametrize("name", ["medical_chat_choice", "ehrnoteqa_mc_level1"])
 def test_inspect_refuses_the_demo_of_credentialed_data_too(name: str) -> None:
-    """The guard trusts no configuration's name, the project's own no more than others'."""
+    """The guard does not trust the name of a configuration, whoever wrote the package."""
     pytest.importorskip("inspect_ai")
     from inspect_ai._util.error import PrerequisiteError
 
@@ -431,7 +427,7 @@ def test_inspect_refuses_the_demo_of_credentialed_data_too(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
+def test_inspect_calls_the_model_of_the_role(here: Path, serving: Any) -> None:
     pytest.importorskip("inspect_ai")
     words = [
         "eval",
@@ -451,24 +447,18 @@ def test_inspect_asks_the_model_of_the_role(here: Path, serving: Any) -> None:
     ]
     words += ["--model-role", "patient=openai-api/local/patient"]
     with serving() as server:
-        environment = os.environ | {
-            "LOCAL_BASE_URL": server.base_url,
-            "LOCAL_API_KEY": "k",
-        }
-        command = [sys.executable, "-m", "inspect_ai", *words]
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False
-        )
-        asked = Counter(call.body["model"] for call in server.calls)
+        address = {"LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "k"}
+        output = run_python("-m", "inspect_ai", *words, environment=address)
+        call_counts = Counter(call.body["model"] for call in server.calls)
     (log,) = (here / "logs").glob("*.json")
     content = json_of(log)
-    assert content["status"] == "success", done.stdout + done.stderr
-    assert asked == {"model": 12, "patient": 6}
+    assert content["status"] == "success", output
+    assert call_counts == {"model": 12, "patient": 6}
 
 
 @pytest.mark.slow
-def test_a_killed_visit_asks_no_message_twice(here: Path, serving: Any) -> None:
-    """A server holds the patient's fourth reply while the run is killed, and the same command goes on."""
+def test_a_killed_visit_repeats_no_answered_request(here: Path, serving: Any) -> None:
+    """The run is killed while a server holds the patient's fourth reply, and the same command resumes it."""
     held, reached = [0], threading.Event()
 
     def holds(call: Call) -> Fault | None:
@@ -478,12 +468,12 @@ def test_a_killed_visit_asks_no_message_twice(here: Path, serving: Any) -> None:
         reached.set()
         return Fault.hang()
 
-    words = ["--plugin", str(PATIENT), *VISIT, *ROLE, *DEMO, "--out", "run"]
-    command = [sys.executable, "-m", "medical_tasks", *words]
+    options = ["--plugin", str(PATIENT), *VISIT, *ROLE, *DEMO, "--out", "run"]
+    words = ["-m", "medical_tasks", *options]
     environment = {"PYTHONPATH": str(ROOT)}
     with serving(holds) as server:
         process = subprocess.Popen(
-            command,
+            [sys.executable, *words],
             env=os.environ | environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -493,20 +483,15 @@ def test_a_killed_visit_asks_no_message_twice(here: Path, serving: Any) -> None:
         process.communicate()
         assert process.returncode == -signal.SIGKILL
         before = len(server.calls)
-        done = subprocess.run(
-            command,
-            env=os.environ | environment,
-            capture_output=True,
-            text=True,
-            check=False,
+        run_python(*words, environment=environment)
+        request_counts = Counter(
+            json.dumps(call.body, sort_keys=True) for call in server.calls
         )
-        assert done.returncode == 0, done.stderr
-        asked = Counter(json.dumps(call.body, sort_keys=True) for call in server.calls)
-    # Only what was never answered is asked again.
-    assert [number for number in asked.values() if number > 1] == [2]
+    # Only the request without a reply is sent again.
+    assert [number for number in request_counts.values() if number > 1] == [2]
     assert server.calls[before].body == server.calls[before - 1].body
     assert len(server.calls) == 18 + 1
-    assert entry("run", "medical_patient")["coverage"]["scored"] == 3
+    assert task_entry(Path("run"), "medical_patient")["coverage"]["scored"] == 3
 
 
 def test_report_compare_and_list(
@@ -524,27 +509,23 @@ def test_report_compare_and_list(
     assert main(["compare", "gold", "model"]) == 0
     assert "pair_patient" in capsys.readouterr().out
     assert main(["list"]) == 0
-    told = capsys.readouterr().out
+    listed = capsys.readouterr().out
     assert re.search(
         r"medical:medical_chat_open .*credentialed.*needs a judge, not in lighteval",
-        told,
+        listed,
     )
-    assert "lighteval asks one question an item" in told
+    assert "lighteval asks one question an item" in listed
 
 
 @pytest.mark.slow
-def test_they_are_installed_and_gone_again(here: Path, serving: Any) -> None:
+def test_examples_work_when_installed_and_disappear_when_removed(
+    here: Path, serving: Any
+) -> None:
     """As packages with entry points, in folders of their own beside the project."""
     sites = []
     for example in (CHAT, PATIENT, RUBRIC):
-        source, site = here / f"source-{example.name}", here / f"site-{example.name}"
-        shutil.copytree(example, source)
-        install = (
-            "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
-        )
-        subprocess.run(
-            [sys.executable, *install.split(), str(site), str(source)], check=True
-        )
+        site = here / f"site-{example.name}"
+        install_copy(example, here / f"source-{example.name}", site)
         sites.append(str(site))
     names = ["medical_chat_choice", "medical_patient", "medical_rubric"]
     installed, gone = ([str(ROOT), *sites], [str(ROOT)])
@@ -564,15 +545,7 @@ def listing(folders: list[str]) -> str:
 
 def command(folders: list[str], *words: str) -> str:
     environment = {"PYTHONPATH": os.pathsep.join(folders), "MEDICAL_TASKS_PLUGINS": ""}
-    done = subprocess.run(
-        [sys.executable, "-m", "medical_tasks", *words],
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_python("-m", "medical_tasks", *words, environment=environment)
 
 
 def test_the_examples_are_small() -> None:

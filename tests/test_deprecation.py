@@ -1,4 +1,4 @@
-"""An interface that goes away warns once, says what to use, and leaves on time."""
+"""A deprecated interface warns once, names its replacement, and is removed on time."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_deprecated_function_works_and_warns_the_first_time_where_it_is_called
 ):
     with pytest.warns(FutureWarning) as caught:
         assert older(2) == 4
-    assert [str(each.message) for each in caught] == [
+    assert [str(warning.message) for warning in caught] == [
         "older() is deprecated since 0.2.0 and goes away in 99.0.0: use newer()."
     ]
     assert caught[0].filename == __file__
@@ -55,7 +55,7 @@ def test_a_deprecated_function_works_and_warns_the_first_time_where_it_is_called
     assert (older.__name__, older.__doc__) == ("older", "Doubles.")
 
 
-def test_an_old_parameter_is_taken_as_the_new_one() -> None:
+def test_an_old_parameter_is_passed_as_the_new_one() -> None:
     with pytest.warns(FutureWarning, match=r"use count\(responses=\.\.\.\)") as caught:
         assert count(answers=["a", "b"]) == 2  # type: ignore[call-arg]
     assert caught[0].filename == __file__
@@ -89,8 +89,8 @@ def uses(source: str) -> Iterator[tuple[int, str]]:
             continue
         named = ast.unparse(node.func).rpartition(".")[2]
         if named in _MAKERS:
-            given = {word.arg: word.value for word in node.keywords}
-            value = given.get("removed_in")
+            arguments = {word.arg: word.value for word in node.keywords}
+            value = arguments.get("removed_in")
             assert isinstance(value, ast.Constant), "removed_in is written out"
             yield node.lineno, str(value.value)
 
@@ -111,7 +111,7 @@ def test_a_removal_that_is_overdue_is_found() -> None:
     assert overdue(source, "0.10.0") == [1, 3]
 
 
-def test_nothing_of_the_suite_stays_longer_than_was_said() -> None:
+def test_no_deprecation_of_the_suite_is_overdue() -> None:
     paths = _paths()
     assert len(paths) > 100
     late = {
@@ -125,5 +125,5 @@ def test_nothing_of_the_suite_stays_longer_than_was_said() -> None:
 def _paths() -> list[Path]:
     """Every module but the one that defines the marks, whose examples are none."""
     own = Path(deprecation.__file__).resolve()
-    found = sorted((ROOT / "medical_tasks").rglob("*.py"))
-    return [path for path in found if path.resolve() != own]
+    paths = sorted((ROOT / "medical_tasks").rglob("*.py"))
+    return [path for path in paths if path.resolve() != own]

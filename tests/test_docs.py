@@ -1,4 +1,4 @@
-"""What the documents say exists: links, verbs, options, tasks, files."""
+"""Links, verbs, options, tasks and files named in the documents exist."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-PLACE = re.compile(
+FILE_PATH = re.compile(
     r"`((?:tests|docs|medical_tasks|benchmarks|scripts|metrics|dataset_builders)/[\w./-]+)`"
 )
 
@@ -45,23 +45,23 @@ PLACE = re.compile(
 @pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_links_lead_somewhere_and_named_files_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
+    missing = [name for name in _named_files(path, text) if not (ROOT / name).exists()]
+    assert missing == []
     links = [
         (path.parent / target if target else path, anchor)
         for target, anchor in LINK.findall(text)
     ]
-    assert [
-        place
-        for place in (ROOT / place for place in _places(path, text))
-        if not place.exists()
-    ] == []
-    assert [
-        (str(place), anchor) for place, anchor in links if anchor not in _anchors(place)
-    ] == []
+    broken = [
+        (str(target), anchor)
+        for target, anchor in links
+        if anchor not in _anchors(target)
+    ]
+    assert broken == []
 
 
-def _places(path: Path, text: str) -> list[str]:
+def _named_files(path: Path, text: str) -> list[str]:
     """Files that a page names; docstrings in the reference also name other projects' files."""
-    return [] if path.parent.name == "reference" else PLACE.findall(text)
+    return [] if path.parent.name == "reference" else FILE_PATH.findall(text)
 
 
 def _anchors(path: Path) -> set[str]:
@@ -155,10 +155,10 @@ def test_commands_are_real(path: Path) -> None:
         if verb == "lighteval":  # its options are lighteval's
             continue
         command = re.split(r"[#;|&)]|`| -- ", rest)[0]  # behind --, another verb's
-        given = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", command))
+        options = set(re.findall(r"(?<!\S)--[a-z][a-z-]*", command))
         wrong += [
             f"medical-tasks {verb} {option}"
-            for option in sorted(given - _options(verb, command))
+            for option in sorted(options - _options(verb, command))
         ]
     assert wrong == []
 
@@ -173,7 +173,11 @@ def test_the_documents_are_found_and_name_every_task() -> None:
     changes = "\n".join(
         path.read_text(encoding="utf-8") for path in (ROOT / "CHANGELOG.md", *fragments)
     )
-    assert [each.title for each in own_benchmarks() if each.title not in readme] == []
+    assert [
+        benchmark.title
+        for benchmark in own_benchmarks()
+        if benchmark.title not in readme
+    ] == []
     assert [
         task.name
         for task in own_tasks().values()
@@ -189,7 +193,7 @@ def test_architecture_decisions_are_numbered_without_gap() -> None:
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-def test_no_path_of_a_machine_stands_in_the_repository() -> None:
+def test_no_path_of_a_machine_is_in_the_repository() -> None:
     files = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -197,7 +201,7 @@ def test_no_path_of_a_machine_stands_in_the_repository() -> None:
     if not names:
         pytest.skip("not a git checkout")
     pattern = re.compile(r"(?<![\w.\-/])/(?:work|root|farm|home/[a-z]+)/")
-    found = []
+    paths = []
     for name in filter(None, names):
         path = ROOT / name
         if (
@@ -205,13 +209,11 @@ def test_no_path_of_a_machine_stands_in_the_repository() -> None:
             and path.is_file()
         ):
             text = path.read_text(encoding="utf-8", errors="replace")
-            found += [f"{name}: {match.group(0)}" for match in pattern.finditer(text)]
-    assert found == []
+            paths += [f"{name}: {match.group(0)}" for match in pattern.finditer(text)]
+    assert paths == []
 
 
-def test_the_picture_of_the_report_is_not_older_than_what_the_report_is_made_from() -> (
-    None
-):
+def test_the_picture_of_the_report_is_up_to_date() -> None:
     assert len(sources()) > 5
     assert HASHES.read_text(encoding="utf-8") == hashes(), (
         "the report's templates have changed: python scripts/report_picture.py"

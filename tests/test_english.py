@@ -81,7 +81,7 @@ CALLS: Final = re.compile(
 class Text(NamedTuple):
     """A text that a user reads, and where it is from."""
 
-    place: str
+    source: str
     text: str
 
 
@@ -120,10 +120,10 @@ def test_an_avoided_phrase_is_found(text: str) -> None:
 def avoided_in(texts: list[Text]) -> list[str]:
     """Which texts have an avoided phrase, each with what to write instead."""
     return [
-        f"{place}: {found[0]!r} in {text[:120]!r}: write {instead}"
-        for place, text in texts
+        f"{source}: {match[0]!r} in {text[:120]!r}: write {instead}"
+        for source, text in texts
         for pattern, instead in AVOIDED
-        if (found := re.search(pattern, text, re.IGNORECASE))
+        if (match := re.search(pattern, text, re.IGNORECASE))
     ]
 
 
@@ -131,14 +131,17 @@ def user_texts() -> Iterator[Text]:
     """Every message, help line and summary in the package's code."""
     for path in sorted(PACKAGE.rglob("*.py")):
         tree = ast.parse(path.read_text())
-        place = str(path.relative_to(ROOT))
+        source = str(path.relative_to(ROOT))
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and CALLS.search(_name(node.func)):
-                for argument in (*node.args, *(each.value for each in node.keywords)):
+                for argument in (
+                    *node.args,
+                    *(keyword.value for keyword in node.keywords),
+                ):
                     for text in _texts(argument):
-                        yield Text(f"{place}:{node.lineno}", text)
+                        yield Text(f"{source}:{node.lineno}", text)
             elif _is_options(path) and isinstance(node, ast.ClassDef):
-                yield Text(f"{place}:{node.lineno}", ast.get_docstring(node) or "")
+                yield Text(f"{source}:{node.lineno}", ast.get_docstring(node) or "")
 
 
 def page_texts() -> Iterator[Text]:
@@ -162,11 +165,11 @@ def _name(function: ast.expr) -> str:
 
 def _texts(node: ast.expr) -> Iterator[str]:
     """The texts of an expression; what an f-string fills in is a `{}`."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.JoinedStr):
+    for child in ast.walk(node):
+        if isinstance(child, ast.JoinedStr):
             yield "".join(
-                str(part.value) if isinstance(part, ast.Constant) else "{}"
-                for part in each.values
+                str(piece.value) if isinstance(piece, ast.Constant) else "{}"
+                for piece in child.values
             )
-        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
-            yield each.value
+        elif isinstance(child, ast.Constant) and isinstance(child.value, str):
+            yield child.value

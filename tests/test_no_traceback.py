@@ -1,4 +1,4 @@
-"""What a user did is a message, never a traceback: all verbs, all functions, names and values that go wrong.
+"""Mistakes of a user end in a message, never a traceback: all verbs and functions, with bad names and values.
 
 Verbs come from the catalogue of verbs, functions from `medical_tasks.api.__all__`, so
 that new ones are tried too.
@@ -32,9 +32,9 @@ from medical_tasks.options import Parameter
 
 LONG = "n" * 300
 CODES = {0, 2, 3, 4, 5}
-"""Exit codes of a command that did nothing of what was asked."""
-# What starts a program, serves, or is a check of this checkout: nothing a name goes
-# wrong in.
+"""Exit codes of a command, without those of a result."""
+# Verbs that start a program, serve, or check this checkout: they take no name that
+# could be wrong.
 UNTRIED = {"lighteval", "doctor", "manifest", "list"}
 FUNCTIONS = sorted(
     name for name in api.__all__ if inspect.isfunction(getattr(api, name))
@@ -50,20 +50,20 @@ BAD: list[tuple[str, Any]] = [
 
 
 @pytest.fixture
-def place(here: Path) -> Path:
-    """A folder with what goes wrong when it is opened."""
+def broken_paths(here: Path) -> Path:
+    """A working folder with paths that cannot be opened as files."""
     (here / "folder").mkdir()
     (here / "loop").symlink_to("loop")
     return here
 
 
-def tell(call: Callable[[], object]) -> None:
-    """Makes a call, which returns or has a message; any other error is the test's."""
+def expect_message_or_result(call: Callable[[], object]) -> None:
+    """Makes a call that returns or raises a user's error; any other error fails the test."""
     with contextlib.suppress(MedicalTasksError):
         call()
 
 
-def filled(parameter: inspect.Parameter) -> object:
+def argument_for(parameter: inspect.Parameter) -> object:
     if parameter.name == "model":
         return "baseline/empty"
     return FILLERS.get(parameter.name, "nowhere")
@@ -72,7 +72,7 @@ def filled(parameter: inspect.Parameter) -> object:
 def calls(
     function: Callable[..., object], bad: object
 ) -> Iterator[Callable[[], object]]:
-    """The function with a bad value in each place that must be given, and in each that takes a path."""
+    """The function with a bad value for each required parameter, and for each path."""
     parameters = inspect.signature(function).parameters.values()
     for target in parameters:
         required = target.default is inspect.Parameter.empty
@@ -84,15 +84,15 @@ def calls(
             continue  # its default
         words: list[object] = []
         named: dict[str, object] = {}
-        for each in parameters:
-            value = bad if each is target else filled(each)
-            if each.kind is inspect.Parameter.VAR_POSITIONAL:
+        for parameter in parameters:
+            value = bad if parameter is target else argument_for(parameter)
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 words.append(value)
-            elif each is target or (
-                each.default is inspect.Parameter.empty
-                and each.kind is not inspect.Parameter.VAR_KEYWORD
+            elif parameter is target or (
+                parameter.default is inspect.Parameter.empty
+                and parameter.kind is not inspect.Parameter.VAR_KEYWORD
             ):
-                named[each.name] = value
+                named[parameter.name] = value
         if words:
             yield lambda words=words, named=named: function(*words, **named)  # type: ignore[misc]
         else:
@@ -100,14 +100,16 @@ def calls(
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_says_what_is_wrong_with_a_value(name: str, place: Path) -> None:
+def test_functions_report_bad_values_without_a_traceback(
+    name: str, broken_paths: Path
+) -> None:
     function = getattr(mt, name)
     for _, bad in BAD:
         for call in calls(function, bad):
-            tell(call)
+            expect_message_or_result(call)
     for bad in (Path("folder"), Path("loop")):
         for call in calls(function, bad):
-            tell(call)
+            expect_message_or_result(call)
 
 
 def words_of(field: Parameter, value: str) -> list[str]:
@@ -116,7 +118,7 @@ def words_of(field: Parameter, value: str) -> list[str]:
     return [field.words] if field.type is bool else [f"{field.words}={value}"]
 
 
-def filler(field: Parameter) -> str:
+def text_for(field: Parameter) -> str:
     if field.choices:
         return str(field.choices[0])
     if field.type in (int, float):
@@ -125,7 +127,7 @@ def filler(field: Parameter) -> str:
 
 
 def commands(name: str, bad: str) -> Iterator[list[str]]:
-    """The verb with a bad name in each place of a path, and in each word that must be given."""
+    """The verb with a bad name for each path, and for each required text."""
     verb = verbs()[name]
     if verb.options is None:
         return
@@ -138,16 +140,16 @@ def commands(name: str, bad: str) -> Iterator[list[str]]:
                 continue
             words = [*form]
             for field in dict.fromkeys(
-                [*(each.name for each in required), target.name]
+                [*(needed.name for needed in required), target.name]
             ):
-                value = bad if field == target.name else filler(fields[field])
+                value = bad if field == target.name else text_for(fields[field])
                 words += words_of(fields[field], value)
             yield [name, *words]
 
 
 @pytest.mark.parametrize("name", sorted(verbs().keys() - UNTRIED))
-def test_a_verb_says_what_is_wrong_with_a_name(
-    name: str, place: Path, capsys: pytest.CaptureFixture[str]
+def test_verbs_report_bad_names_without_a_traceback(
+    name: str, broken_paths: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for bad in (LONG, "folder", "loop"):
         for words in commands(name, bad):
@@ -156,9 +158,9 @@ def test_a_verb_says_what_is_wrong_with_a_name(
             except SystemExit as stop:  # argparse ends the program itself
                 code = int(str(stop.code))
             assert code in CODES, words
-            said = capsys.readouterr()
-            assert "Traceback" not in said.err + said.out
-            assert code == 0 or "error: " in said.err, words
+            captured = capsys.readouterr()
+            assert "Traceback" not in captured.err + captured.out
+            assert code == 0 or "error: " in captured.err, words
 
 
 def test_most_verbs_and_functions_are_tried() -> None:
@@ -177,17 +179,17 @@ def test_most_verbs_and_functions_are_tried() -> None:
         (errno.EROFS, IncompleteError, "another folder"),
     ],
 )
-def test_what_the_system_says_becomes_a_message(
+def test_system_errors_become_messages(
     code: int, kind: type[MedicalTasksError], step: str
 ) -> None:
-    said = of_system(OSError(code, os.strerror(code), "my/file.csv"))
-    assert type(said) is kind
-    assert str(said).startswith(f"my/file.csv: {os.strerror(code)}. ")
-    assert step in str(said)
+    error = of_system(OSError(code, os.strerror(code), "my/file.csv"))
+    assert type(error) is kind
+    assert str(error).startswith(f"my/file.csv: {os.strerror(code)}. ")
+    assert step in str(error)
     assert len(str(of_system(OSError(code, "", LONG)))) < 250
 
 
-def test_errors_of_sockets_pipes_and_of_our_own_stay_what_they_are() -> None:
+def test_errors_of_sockets_pipes_and_the_suite_are_not_converted() -> None:
     assert of_system(BrokenPipeError(errno.EPIPE, "Broken pipe")) is None
     assert of_system(ConnectionRefusedError(errno.ECONNREFUSED, "refused")) is None
     assert of_system(ValueError("a fault")) is None
@@ -212,24 +214,24 @@ def test_a_disk_that_is_full_while_a_run_is_written(
         mt.sheet("kqa", "s.csv", config="demo", data=demos)
 
 
-def test_a_file_that_goes_while_it_is_read(
+def test_a_file_that_disappears_while_it_is_read(
     demos: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("answers.csv").write_text("id,answer\n1,25\n")
-    found = Path.stat
+    original_stat = Path.stat
 
-    def gone(self: Path, **how: Any) -> os.stat_result:
-        seen = found(self, **how)
+    def gone(self: Path, **options: Any) -> os.stat_result:
+        result = original_stat(self, **options)
         if self.name == "answers.csv":
             self.unlink()
-        return seen
+        return result
 
     monkeypatch.setattr(Path, "stat", gone)
     with pytest.raises(MedicalTasksError, match=r"answers\.csv"):
         mt.score("medcalc", "answers.csv", config="demo", data=demos)
 
 
-def test_a_call_that_lacks_an_argument_or_has_one_too_many() -> None:
+def test_calls_with_missing_or_extra_arguments_are_refused() -> None:
     with pytest.raises(
         UsageError, match="mt.run: missing a required argument: 'model'"
     ):

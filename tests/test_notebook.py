@@ -1,4 +1,4 @@
-"""The notebook in `examples/` runs, and shows what it gives today."""
+"""The notebook in `examples/` runs, and its stored output is current."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ import pytest
 from tests.support import ROOT
 
 NOTEBOOK = ROOT / "examples" / "five_minutes.ipynb"
-# Names of folders and files hold a hash of what they are made of, versions included.
+# Names of folders and files hold a hash of their inputs, versions included.
 _HASH = re.compile(r"\b[0-9a-f]{8}\b")
 
 
 def shown(notebook: Any) -> list[list[str]]:
-    """What each code cell shows as text; warnings of libraries, with paths of the machine, aside."""
+    """The text output of each code cell, without warnings of libraries, which hold paths of the machine."""
     cells = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     texts = [
-        [each.get("text") or each.data["text/plain"] for each in outputs]
+        [output.get("text") or output.data["text/plain"] for output in outputs]
         for outputs in cells
     ]
     return [
-        [_HASH.sub("HASH", text) for text in each if "site-packages" not in text]
-        for each in texts
+        [_HASH.sub("HASH", text) for text in cell_texts if "site-packages" not in text]
+        for cell_texts in texts
     ]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-def test_the_notebook_gives_what_it_shows(
+def test_the_notebook_reproduces_its_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import nbformat

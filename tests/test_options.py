@@ -1,4 +1,4 @@
-"""Typed options: the parser, the Python functions and the dataclasses say the same."""
+"""Typed options: the parser, the Python functions and the dataclasses agree."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import builtins
 import dataclasses
 import inspect
 import os
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import medical_tasks.api as api
@@ -43,12 +41,11 @@ from medical_tasks.options import (
     words_of,
 )
 from scripts import api_arguments
-from tests.support import ROOT
+from tests.support import ROOT, run_python
 
 # Python has mt.show_prompt.
 COMMAND_ALONE = {"show_prompt"}
-# A function, its options, the fields that Python has not, and the parameters it has
-# besides.
+# A function, its options, the fields that Python lacks, and its additional parameters.
 FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("adjudicate", declared.Adjudicate, set(), set()),
     ("audit", Audit, set(), set()),
@@ -70,7 +67,7 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("new_benchmark", NewBenchmark, set(), set()),
     ("plan", declared.Plan, set(), set()),
     ("purge", declared.Purge, set(), set()),
-    ("report", declared.Report, {"open"}, set()),  # a browser is for a person
+    ("report", declared.Report, {"open"}, set()),  # opens a browser
     ("run", declared.Run, COMMAND_ALONE, set()),
     ("score", declared.Score, set(), set()),
     ("score_text", declared.ScoreText, set(), {"references"}),
@@ -83,10 +80,9 @@ FUNCTIONS: list[tuple[str, type[Options], set[str], set[str]]] = [
     ("umls_find", declared.UmlsFind, {"step"}, set()),
     ("verify", Verify, set(), set()),
 ]
-# What Python takes more of than a path or a text: answers and tables in memory, lists
-# of names.
+# Parameters that in Python also accept answers and tables in memory, or lists of names.
 IN_MEMORY = {("score", "responses"), ("score_text", "table"), ("score_text", "metrics")}
-# Functions that are no verb's, or whose parameters are not the options of one.
+# Functions without a verb, or with other parameters than its options.
 OTHERS = {"calc", "construct_benchmark", "doctor", "load", "show_prompt", "tasks"}
 
 
@@ -103,14 +99,14 @@ def test_a_function_has_the_parameters_of_its_options(
     names = (
         vars(api)
         | {"pd": SimpleNamespace(DataFrame=object), "Answers": Any}
-        | _returned(function)
+        | _return_types(function)
     )
     hints = get_type_hints(function, globalns=names)
     fields = {n: p for n, p in parameters(options).items() if n not in left_out}
-    given = inspect.signature(function).parameters
-    assert set(given) - added == set(fields)
+    actual = inspect.signature(function).parameters
+    assert set(actual) - added == set(fields)
     for field, parameter in fields.items():
-        taken = given[field]
+        taken = actual[field]
         assert taken.kind is not inspect.Parameter.VAR_KEYWORD
         assert _default(taken) == _expected_default(parameter), field
         if (name, field) not in IN_MEMORY:
@@ -137,7 +133,7 @@ def test_arguments_are_described_by_the_help_of_their_options() -> None:
     assert "references: texts" in api_arguments.written(changed)
 
 
-def _returned(function: Any) -> dict[str, Any]:
+def _return_types(function: Any) -> dict[str, Any]:
     """Names that only a type checker imports: what functions return."""
     name = str(function.__annotations__["return"]).partition("[")[0]
     return {} if name in vars(api) or hasattr(builtins, name) else {name: object}
@@ -157,7 +153,9 @@ def _expected_default(parameter: Parameter) -> object:
 def _parts(hint: Any) -> set[Any]:
     """A union's members; those of what an Iterable holds in a set of their own."""
     if get_origin(hint) in (Union, UnionType):
-        return {part for member in get_args(hint) for part in _parts(member)}
+        return {
+            member_type for member in get_args(hint) for member_type in _parts(member)
+        }
     if get_origin(hint) is Iterable:
         return {frozenset(_parts(*get_args(hint)))}
     return {hint}
@@ -166,19 +164,19 @@ def _parts(hint: Any) -> set[Any]:
 def _expected(
     options: type[Options], parameter: Parameter, *, variadic: bool
 ) -> set[Any]:
-    one: set[Any] = {parameter.type}
+    types: set[Any] = {parameter.type}
     if parameter.choices:
-        one = {Literal[parameter.choices]}
+        types = {Literal[parameter.choices]}
     elif parameter.type is Path:
-        one = {str, os.PathLike[str]}
-        one |= {api.Results} if parameter.option.metavar == "RUN" else set()
+        types = {str, os.PathLike[str]}
+        types |= {api.Results} if parameter.option.metavar == "RUN" else set()
     elif parameter.type is Mapping:
-        one = {Mapping[str, object]}
+        types = {Mapping[str, object]}
     if parameter.many and not variadic:
-        one |= {frozenset(one)}
+        types |= {frozenset(types)}
     optional = type(None) in get_args(get_type_hints(options)[parameter.name])
     settings_alone = parameter.type is Mapping and not parameter.many
-    return one | ({type(None)} if optional or settings_alone else set())
+    return types | ({type(None)} if optional or settings_alone else set())
 
 
 def test_every_name_of_the_options_is_loaded_when_it_is_used() -> None:
@@ -191,14 +189,14 @@ def test_every_name_of_the_options_is_loaded_when_it_is_used() -> None:
 
 def _classes() -> list[tuple[str, type[Options]]]:
     """Every verb's options, by the verb; each form of a verb that has several."""
-    found: list[tuple[str, type[Options]]] = []
+    classes: list[tuple[str, type[Options]]] = []
     for name, verb in verbs().items():
         if verb.options is None:
             continue
         options = loaded(verb)
         forms = [*options.forms.values()] if isinstance(options, Choice) else [options]
-        found += [(name, form) for form in dict.fromkeys(forms)]
-    return found
+        classes += [(name, form) for form in dict.fromkeys(forms)]
+    return classes
 
 
 # Texts that a shell passes on, and that argparse does not take for an option.
@@ -223,12 +221,14 @@ def _values(parameter: Parameter) -> st.SearchStrategy[Any]:
         Path: _NAMES.map(Path),
         Mapping: _SETTINGS.filter(bool),
     }
-    one = (
+    value = (
         st.sampled_from(parameter.choices)
         if parameter.choices
         else kinds[parameter.type]
     )
-    return st.lists(one, min_size=1, max_size=3).map(tuple) if parameter.many else one
+    return (
+        st.lists(value, min_size=1, max_size=3).map(tuple) if parameter.many else value
+    )
 
 
 @pytest.mark.parametrize(("verb", "options"), _classes())
@@ -238,7 +238,7 @@ def test_options_written_as_words_are_read_back(
     verb: str, options: type[Options], data: st.DataObject
 ) -> None:
     if options is declared.Launch:
-        return  # the command of `run` stands behind its words
+        return  # its words are followed by the command of `run`
     choice = loaded(verbs()[verb])
     chosen = {}
     if isinstance(choice, Choice):
@@ -255,11 +255,11 @@ def test_options_written_as_words_are_read_back(
     }
     if options is declared.Calc:  # the first word is the calculator
         values.setdefault("calculator", "bmi")
-    made = options(**chosen | values)
-    assert read(verbs()[verb], words_of(made)).options() == made
+    instance = options(**chosen | values)
+    assert read(verbs()[verb], words_of(instance)).options() == instance
 
 
-def test_a_command_behind_two_dashes_is_the_options_of_another_verb() -> None:
+def test_the_command_after_two_dashes_has_options_of_its_own() -> None:
     words = [
         "--print",
         "k8s",
@@ -272,8 +272,8 @@ def test_a_command_behind_two_dashes_is_the_options_of_another_verb() -> None:
         "--model",
         "m",
     ]
-    made = read(verbs()["launch"], words).options()
-    assert made == declared.Launch(
+    launch = read(verbs()["launch"], words).options()
+    assert launch == declared.Launch(
         print="k8s", shards=2, run=declared.Run(tasks="kqa", model="m")
     )
     with pytest.raises(
@@ -314,7 +314,7 @@ def test_help_names_every_option(verb: str, capsys: pytest.CaptureFixture[str]) 
             )
 
 
-# What a type checker says of a program that uses the package
+# Type checking of a program that uses the package
 
 RIGHT = """
 from pathlib import Path
@@ -336,7 +336,7 @@ WRONG = {
 }
 
 
-def test_a_type_checker_takes_what_is_right_and_refuses_what_is_wrong(
+def test_a_type_checker_accepts_right_calls_and_refuses_wrong_ones(
     tmp_path: Path,
 ) -> None:
     right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
@@ -345,18 +345,15 @@ def test_a_type_checker_takes_what_is_right_and_refuses_what_is_wrong(
         "import medical_tasks as mt\n" + "".join(f"{line}\n" for line in WRONG)
     )
     # By the package's own configuration and cache: only two small files are new.
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", str(right), str(wrong)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    lines = [line for line in done.stdout.splitlines() if ": error: " in line]
-    found = {line.split(":")[1]: line.rpartition("[")[2].rstrip("]") for line in lines}
-    assert not [line for line in lines if "right.py" in line], done.stdout
-    expected = {str(place): code for place, code in enumerate(WRONG.values(), start=2)}
-    assert found == expected, done.stdout
+    output = run_python("-m", "mypy", str(right), str(wrong), cwd=ROOT, code=1)
+    lines = [line for line in output.splitlines() if ": error: " in line]
+    actual = {line.split(":")[1]: line.rpartition("[")[2].rstrip("]") for line in lines}
+    assert not [line for line in lines if "right.py" in line], output
+    expected = {
+        str(line_number): code
+        for line_number, code in enumerate(WRONG.values(), start=2)
+    }
+    assert actual == expected, output
 
 
 @given(
@@ -364,6 +361,7 @@ def test_a_type_checker_takes_what_is_right_and_refuses_what_is_wrong(
         st.from_regex(r"[a-z_]+", fullmatch=True), st.text(alphabet='ab,"{}[]:=1 ')
     )
 )
+@example({"a": '["', "b": '"],'})  # together they look like one JSON list
 def test_settings_are_read_as_they_were_written(given_settings: dict[str, str]) -> None:
     meant = {name: value.strip() for name, value in given_settings.items()}
     assert read_settings(settings_text(meant)) == meant

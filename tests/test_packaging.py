@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.support import ROOT
+from tests.support import ROOT, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -20,18 +18,12 @@ def _build(kind: str, source: Path, out: Path) -> None:
     """Builds without the network, from the environment's own setuptools."""
     code = f"import sys; from setuptools import build_meta; build_meta.build_{kind}(sys.argv[1])"
     out.mkdir(exist_ok=True)
-    subprocess.run(
-        [sys.executable, "-c", code, str(out)],
-        cwd=source,
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
+    run_python("-c", code, str(out), cwd=source)
 
 
 def _contents(wheel: Path) -> dict[str, int]:
     with zipfile.ZipFile(wheel) as packed:
-        return {each.filename: each.CRC for each in packed.infolist()}
+        return {member.filename: member.CRC for member in packed.infolist()}
 
 
 @pytest.fixture(scope="module")
@@ -56,10 +48,10 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (sdist,) = folder.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
-    made = folder / sdist.name.removesuffix(".tar.gz")
-    assert (made / "CHANGELOG.md").is_file()
-    assert not (made / "tests").exists()
-    _build("wheel", made, folder)
+    unpacked_sdist = folder / sdist.name.removesuffix(".tar.gz")
+    assert (unpacked_sdist / "CHANGELOG.md").is_file()
+    assert not (unpacked_sdist / "tests").exists()
+    _build("wheel", unpacked_sdist, folder)
     _build("wheel", source, folder / "direct")
     (wheel,) = folder.glob("*.whl")
     assert _contents(wheel) == _contents(folder / "direct" / wheel.name)
@@ -69,28 +61,17 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(code: str, site: Path, cwd: Path) -> str:
-    environment = os.environ | {
+    environment = {
         "PYTHONPATH": str(site),
         "HF_HUB_OFFLINE": "1",
         "HF_HOME": str(cwd / "hf"),
     }
     # -P keeps the working directory out of the path; PYTHONPATH comes before the
     # editable install's finder.
-    command = [sys.executable, "-P", "-c", code]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=cwd,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
+    return run_python("-P", "-c", code, cwd=cwd, environment=environment)
 
 
-def test_it_has_the_package_the_hub_folders_and_nothing_else(unpacked: Path) -> None:
+def test_the_wheel_holds_the_package_and_the_hub_folders_alone(unpacked: Path) -> None:
     top = {
         path.name for path in unpacked.iterdir() if not path.name.endswith(".dist-info")
     }
@@ -107,7 +88,7 @@ def test_it_has_the_package_the_hub_folders_and_nothing_else(unpacked: Path) -> 
         assert (unpacked / "medical_tasks" / "hub_metrics" / "medcalc" / name).is_file()
 
 
-def test_it_builds_scores_and_is_loaded_by_evaluate_from_anywhere(
+def test_the_wheel_builds_scores_and_serves_evaluate_from_any_folder(
     unpacked: Path, tmp_path: Path
 ) -> None:
     code = (
@@ -118,8 +99,8 @@ def test_it_builds_scores_and_is_loaded_by_evaluate_from_anywhere(
         "words = ['run', '--tasks', 'medcalc', '--config', 'demo', '--data', 'data', '--model', 'baseline/reference']\n"
         "assert main(words) == 0\n"
     )
-    told = _run(code, unpacked, tmp_path)
-    assert told.splitlines()[0] == str(unpacked / "medical_tasks" / "__init__.py")
-    assert "100.0" in told
+    output = _run(code, unpacked, tmp_path)
+    assert output.splitlines()[0] == str(unpacked / "medical_tasks" / "__init__.py")
+    assert "100.0" in output
     code = "import evaluate\nimport medical_tasks\nprint(evaluate.load(medical_tasks.metric_path('medcalc')).name)"
     assert "medcalc" in _run(code, unpacked, tmp_path)

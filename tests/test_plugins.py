@@ -1,4 +1,4 @@
-"""Packages that are not installed: how they are found, and that a faulty one is named and harms nothing else."""
+"""Packages that are not installed: how they are found, and that a faulty one is named and affects no other."""
 
 from __future__ import annotations
 
@@ -27,31 +27,33 @@ SPEC = (MCQ / "medical_mcq" / "spec.py").read_text(encoding="utf-8")
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder for packages, each of a name of its own: an imported module stays imported."""
+    """A folder for packages with distinct names, since an imported module stays imported."""
     folder = tmp_path / "packages"
     folder.mkdir()
     return folder
 
 
-def written(folder: Path, name: str, spec: str) -> Path:
+def write_package(folder: Path, name: str, spec: str) -> Path:
     """A package without declared entry points, of the example's other modules and another `spec`."""
-    place = folder / name
-    place.mkdir()
+    package_folder = folder / name
+    package_folder.mkdir()
     for module in ("__init__", "data", "declarations", "prompts", "scoring"):
         text = (MCQ / "medical_mcq" / f"{module}.py").read_text(encoding="utf-8")
-        place.joinpath(f"{module}.py").write_text(renamed(text, name), encoding="utf-8")
-    place.joinpath("spec.py").write_text(renamed(spec, name), encoding="utf-8")
-    place.joinpath("demo.json").write_bytes(
+        package_folder.joinpath(f"{module}.py").write_text(
+            renamed(text, name), encoding="utf-8"
+        )
+    package_folder.joinpath("spec.py").write_text(renamed(spec, name), encoding="utf-8")
+    package_folder.joinpath("demo.json").write_bytes(
         (MCQ / "medical_mcq" / "demo.json").read_bytes()
     )
-    return place
+    return package_folder
 
 
 def renamed(text: str, name: str) -> str:
     return text.replace("medical_mcq", name)
 
 
-def without(method: str) -> str:
+def spec_without(method: str) -> str:
     """The example's `spec` without a method."""
     changed = re.sub(
         rf"    def {method}\(.*?(?=\n    def |\n\nBENCHMARK)", "", SPEC, flags=re.S
@@ -60,7 +62,7 @@ def without(method: str) -> str:
     return changed
 
 
-def returning(change: str) -> str:
+def spec_returning(change: str) -> str:
     """The example's `spec` whose scorer changes what it has `scored`."""
     changed = re.sub(
         r"return (with_order_values\(.*\))\n",
@@ -85,7 +87,7 @@ def returning(change: str) -> str:
             "No module named 'nothing_of_this_name'",
         ),
         ("ends_itself", "raise RuntimeError('no licence')", "RuntimeError: no licence"),
-        ("no_scorer", without("score_items"), "abstract method '?score_items"),
+        ("no_scorer", spec_without("score_items"), "abstract method '?score_items"),
         (
             "no_judge",
             SPEC.replace("groups=", "judge=True, groups="),
@@ -117,7 +119,7 @@ def test_a_faulty_package_is_named_and_left_out(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv(plugins.VARIABLE, str(written(package, name, spec)))
+    monkeypatch.setenv(plugins.VARIABLE, str(write_package(package, name, spec)))
     assert benchmarks() == own_benchmarks()
     (problem,) = plugins.problems()
     assert name in str(problem)
@@ -130,17 +132,27 @@ def test_a_faulty_package_is_named_and_left_out(
     assert re.search(rf"plugin .*{name}.*{reason[:20]}", capsys.readouterr().out)
 
 
-def test_an_error_while_rows_are_built_is_told_as_its_own(
+def test_an_error_while_rows_are_built_is_attributed_to_the_package(
     package: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = written(package, "faulty_rows", SPEC)
-    text = (place / "data.py").read_text(encoding="utf-8")
+    package_folder = write_package(package, "faulty_rows", SPEC)
+    text = (package_folder / "data.py").read_text(encoding="utf-8")
     changed = text.replace(
         "    yield from", "    raise ValueError('no rows')\n    yield from"
     )
-    (place / "data.py").write_text(changed, encoding="utf-8")
+    (package_folder / "data.py").write_text(changed, encoding="utf-8")
     assert (
-        main(["--plugin", str(place), "build", "faulty_rows", "--config", "demo"]) == 1
+        main(
+            [
+                "--plugin",
+                str(package_folder),
+                "build",
+                "faulty_rows",
+                "--config",
+                "demo",
+            ]
+        )
+        == 1
     )
     assert (
         "the package faulty_rows failed: ValueError: no rows ("
@@ -148,15 +160,15 @@ def test_an_error_while_rows_are_built_is_told_as_its_own(
     )
 
 
-def test_an_error_of_its_code_is_told_as_its_own(
+def test_an_error_of_a_scorer_is_attributed_to_the_package(
     package: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raising = (
         "from medical_mcq.scoring import score_item\n\n        raise KeyError('dose')\n"
     )
     spec = SPEC.replace("from medical_mcq.scoring import score_item\n", raising)
-    place = str(written(package, "faulty_scorer", spec))
-    words = ["--plugin", place, "build", "faulty_scorer", "--config", "demo"]
+    path = str(write_package(package, "faulty_scorer", spec))
+    words = ["--plugin", path, "build", "faulty_scorer", "--config", "demo"]
     assert main(words) == 0
     run = [
         "run",
@@ -167,21 +179,21 @@ def test_an_error_of_its_code_is_told_as_its_own(
         "--config",
         "demo",
     ]
-    assert main(["--plugin", place, *run]) == 1
-    told = capsys.readouterr().err
+    assert main(["--plugin", path, *run]) == 1
+    stderr = capsys.readouterr().err
     assert re.search(
         r"error: the package faulty_scorer failed: KeyError: 'dose' \(.*spec.py:\d+, in score_items\)",
-        told,
+        stderr,
     )
-    assert "Traceback" not in told
-    # With others in the same command they are scored, and this one is not.
+    assert "Traceback" not in stderr
+    # Other tasks of the same command are scored, this one is not.
     assert main(["build", "medcalc_bench", "--config", "demo"]) == 0
     run[2] = "faulty_scorer,medcalc"
-    assert main(["--plugin", place, *run, "--out", "both"]) == 5
-    told = capsys.readouterr().err
+    assert main(["--plugin", path, *run, "--out", "both"]) == 5
+    stderr = capsys.readouterr().err
     assert (
         "faulty_scorer is left unscored, and the others continue: the package faulty"
-        in told
+        in stderr
     )
     results = json_of(here / "both" / "results.json")["tasks"]
     unscored = results["faulty_scorer"]["coverage"]["unscored"]
@@ -209,7 +221,7 @@ def test_an_error_of_its_code_is_told_as_its_own(
         ),
     ],
 )
-def test_scores_of_another_form_are_told_as_a_fault_of_the_package(
+def test_invalid_scores_are_reported_as_a_fault_of_the_package(
     name: str,
     change: str,
     message: str,
@@ -217,13 +229,13 @@ def test_scores_of_another_form_are_told_as_a_fault_of_the_package(
     here: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    place = str(written(package, name, returning(change)))
-    assert main(["--plugin", place, "build", name, "--config", "demo"]) == 0
+    path = str(write_package(package, name, spec_returning(change)))
+    assert main(["--plugin", path, "build", name, "--config", "demo"]) == 0
     run = ["run", "--tasks", name, "--model", "baseline/random", "--config", "demo"]
-    assert main(["--plugin", place, *run]) == 1
-    told = capsys.readouterr().err
-    assert f"the package {name}: score_items" in told
-    assert message in told
+    assert main(["--plugin", path, *run]) == 1
+    stderr = capsys.readouterr().err
+    assert f"the package {name}: score_items" in stderr
+    assert message in stderr
 
 
 def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
@@ -236,9 +248,9 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
     from medical_tasks.harness.inspect_adapter import registered_scorer
     from medical_tasks.harness.lighteval_adapter import task_configs
 
-    spec = returning("scored[0].values['accuracy'] = 2.0")
+    spec = spec_returning("scored[0].values['accuracy'] = 2.0")
     message = "the package scores_at_doors: score_items gave item .* outside of the metric's limits"
-    with plugins.using([str(written(package, "scores_at_doors", spec))]):
+    with plugins.using([str(write_package(package, "scores_at_doors", spec))]):
         assert main(["build", "scores_at_doors", "--config", "demo"]) == 0
         task = task_spec("scores_at_doors")
         (dataset,) = task.benchmark.datasets
@@ -251,11 +263,11 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
                 doc, SimpleNamespace(final_text=["Answer: A"])
             )
 
-        said = SimpleNamespace(
+        output = SimpleNamespace(
             completion="Answer: A", choices=["Answer: A"], stop_reason="stop"
         )
         state: Any = SimpleNamespace(
-            sample_id=item.id, metadata={}, messages=[], output=said
+            sample_id=item.id, metadata={}, messages=[], output=output
         )
         score = registered_scorer(task)(config="demo")
         with pytest.raises(PrerequisiteError, match=message):
@@ -265,12 +277,12 @@ def test_harnesses_check_scores_too(package: Path, here: Path) -> None:
 @pytest.mark.parametrize("form", ["project", "package", "module"])
 def test_each_way_to_name_a_package(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(MCQ))
-    places = {
+    names = {
         "project": str(MCQ),
         "package": str(MCQ / "medical_mcq"),
         "module": "medical_mcq",
     }
-    with plugins.using([places[form]]):
+    with plugins.using([names[form]]):
         assert task_spec("medical_mcq").benchmark.title == "Medical MCQ"
         (package,) = plugins.packages()
         assert package.version == ("1.0" if form == "project" else "")
@@ -278,10 +290,10 @@ def test_each_way_to_name_a_package(form: str, monkeypatch: pytest.MonkeyPatch) 
         task_spec("medical_mcq")
 
 
-def test_several_are_named_with_a_separator_and_a_child_knows_them(
+def test_several_packages_are_passed_to_child_processes(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = written(package, "second_mcq", SPEC)
+    other = write_package(package, "second_mcq", SPEC)
     monkeypatch.setenv(plugins.VARIABLE, str(other))
     with plugins.using([str(MCQ)]):
         assert os.environ[plugins.VARIABLE] == os.pathsep.join([str(MCQ), str(other)])
@@ -293,7 +305,7 @@ def test_several_are_named_with_a_separator_and_a_child_knows_them(
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
+    ("name", "message"),
     [
         (
             "no-such-place",
@@ -303,10 +315,10 @@ def test_several_are_named_with_a_separator_and_a_child_knows_them(
         (str(ROOT / "docs"), "neither a package .* nor a project"),
     ],
 )
-def test_a_wrong_place_is_wrong_use(
-    place: str, message: str, capsys: pytest.CaptureFixture[str]
+def test_an_unusable_plugin_is_a_usage_error(
+    name: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--plugin", place, "list"]) == 2
+    assert main(["--plugin", name, "list"]) == 2
     assert re.search(message, capsys.readouterr().err)
     assert plugins.uninstalled_plugins() == ""
 
@@ -314,9 +326,9 @@ def test_a_wrong_place_is_wrong_use(
 def test_verbs_exports_and_judges_of_a_package(
     package: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = package / "more_doors"
-    place.mkdir()
-    place.joinpath("__init__.py").write_text(
+    package_folder = package / "more_doors"
+    package_folder.mkdir()
+    package_folder.joinpath("__init__.py").write_text(
         '''"""Says hello."""
 from dataclasses import dataclass
 from typing import Annotated
@@ -353,7 +365,7 @@ JUDGES = JudgeKind(name="mine", summary="mine: words", opener=lambda *_: Lexical
         encoding="utf-8",
     )
     assert main(["hello"]) == 2
-    with plugins.using([str(place)]):
+    with plugins.using([str(package_folder)]):
         assert main(["hello", "--to", "all"]) == 0
         assert "hello all" in capsys.readouterr().out
         assert main(["build", "medcalc_bench", "--config", "demo"]) == 0

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from medical_tasks.catalog import own_benchmarks
-from tests.support import ROOT
+from tests.support import ROOT, setup_config
 
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 KINDS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
@@ -26,9 +26,9 @@ def _yaml(name: str) -> Any:
 def _targets() -> dict[str, str]:
     """The Makefile's targets, with what they need and do."""
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    found = re.findall(r"(?m)^([a-z][a-z-]*):(?!=)(.*\n(?:\t.*\n)*)", text)
-    assert len(found) > 20
-    return dict(found)
+    targets = re.findall(r"(?m)^([a-z][a-z-]*):(?!=)(.*\n(?:\t.*\n)*)", text)
+    assert len(targets) > 20
+    return dict(targets)
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
@@ -41,8 +41,8 @@ def test_an_issue_form_asks_each_thing_once_and_warns_of_patients(path: Path) ->
     assert form["description"]
     fields = form["body"]
     assert {field["type"] for field in fields} <= KINDS
-    asked = [field["id"] for field in fields if field["type"] != "markdown"]
-    assert len(asked) == len(set(asked)) >= 4
+    ids = [field["id"] for field in fields if field["type"] != "markdown"]
+    assert len(ids) == len(set(ids)) >= 4
     assert all(field["attributes"]["label"] for field in fields if "id" in field)
     if path.stem != "new_benchmark":
         assert "Never paste text of patients" in fields[0]["attributes"]["value"]
@@ -80,10 +80,8 @@ def test_the_workflow_runs_targets_of_the_makefile() -> None:
 
 
 def test_the_workflow_tries_every_python_that_setup_cfg_names() -> None:
-    declared = re.findall(
-        r"Programming Language :: Python :: (3\.\d+)",
-        (ROOT / "setup.cfg").read_text(encoding="utf-8"),
-    )
+    classifiers = setup_config()["metadata"]["classifiers"]
+    declared = re.findall(r"Programming Language :: Python :: (3\.\d+)", classifiers)
     jobs = _yaml(".github/workflows/ci.yml")["jobs"]
     assert jobs["tests"]["strategy"]["matrix"]["python"] == declared
     tried = {
@@ -118,12 +116,12 @@ def test_every_owned_path_exists() -> None:
     assert all(owner.startswith("@") for _, *owners in owned for owner in owners)
 
 
-def test_what_dependabot_leaves_alone_is_pinned_and_said() -> None:
+def test_packages_that_dependabot_ignores_are_pinned_and_documented() -> None:
     pips, actions = _yaml(".github/dependabot.yml")["updates"]
     assert actions["package-ecosystem"] == "github-actions"
     pinned = (ROOT / "constraints.txt").read_text(encoding="utf-8")
     page = (ROOT / "docs" / "installing.md").read_text(encoding="utf-8")
-    names = [each["dependency-name"] for each in pips["ignore"]]
+    names = [entry["dependency-name"] for entry in pips["ignore"]]
     assert [name for name in names if f"\n{name}==" not in pinned] == []
     assert [name for name in names if f"`{name}" not in page] == []
     excluded = [name.removesuffix("/**") for name in pips["exclude-paths"]]
@@ -133,10 +131,9 @@ def test_what_dependabot_leaves_alone_is_pinned_and_said() -> None:
 def test_the_citation_names_the_papers_of_the_benchmarks() -> None:
     citation = _yaml("CITATION.cff")
     assert citation["title"] == "medical-tasks"
-    setup = (ROOT / "setup.cfg").read_text(encoding="utf-8")
-    assert f"license = {citation['license']}\n" in setup
-    listed = {each["url"] for each in citation["references"]}
-    papers = {each.paper for each in own_benchmarks()}
+    assert citation["license"] == setup_config()["metadata"]["license"]
+    listed = {reference["url"] for reference in citation["references"]}
+    papers = {benchmark.paper for benchmark in own_benchmarks()}
     assert len(papers) >= 5
     assert papers - listed == set()
 
@@ -159,36 +156,35 @@ _COMES_WITH = {
 }
 
 
-def _declared() -> dict[str, str]:
-    """Each declared package, with its version's bounds."""
-    text = (ROOT / "setup.cfg").read_text(encoding="utf-8")
-    needed = text.partition("install_requires =\n")[2].partition("\n\n")[0]
-    extras = text.partition("[options.extras_require]\n")[2].partition("\n\n[")[0]
-    lines = re.findall(
-        r"(?m)^    ([A-Za-z0-9_.-]+)(?:\[\S+\])?(.*)$", f"{needed}\n{extras}"
-    )
-    return {name.lower(): bound for name, bound in reversed(lines)}
+def _declared() -> set[str]:
+    """The names of all declared packages."""
+    config = setup_config()
+    lists = [
+        config["options"]["install_requires"],
+        *config["options.extras_require"].values(),
+    ]
+    lines = "\n".join(lists).split("\n")
+    return {re.split(r"[^\w.-]", line)[0].lower() for line in filter(None, lines)}
 
 
-def test_what_the_package_imports_is_declared() -> None:
+def test_imported_packages_are_declared() -> None:
     imported: set[str] = set()
     paths = sorted((ROOT / "medical_tasks").rglob("*.py"))
     assert len(paths) > 100
     for path in paths:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                imported.update(each.name.partition(".")[0] for each in node.names)
+                imported.update(alias.name.partition(".")[0] for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 imported.add(node.module.partition(".")[0])
     others = imported - sys.stdlib_module_names - {"medical_tasks"}
     assert {"yaml", "pandas", "torch"} <= others
     names = {_COMES_WITH.get(name, _PACKAGES.get(name, name)) for name in others}
-    assert names - set(_declared()) == set()
+    assert names - _declared() == set()
 
 
-def test_what_everybody_installs_has_a_lower_bound() -> None:
-    text = (ROOT / "setup.cfg").read_text(encoding="utf-8")
-    needed = text.partition("install_requires =\n")[2].partition("\n\n")[0].split()
+def test_required_packages_have_a_lower_bound() -> None:
+    needed = setup_config()["options"]["install_requires"].split()
     assert len(needed) > 10
     assert [name for name in needed if ">=" not in name] == []
 

@@ -1,4 +1,4 @@
-"""The quick starts: their commands and their Python, as they are printed, against a mirror on this machine."""
+"""The quick starts: their commands and Python code run as printed, against a mirror on this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from openpyxl import load_workbook
 from medical_tasks.catalog import dataset_source
 from scripts.sample_answers import OUT, answers, rows_of
 from tests.case_tables import json_of
-from tests.support import ROOT, SHARED, needs_shared
+from tests.support import ROOT, SHARED, needs_shared, run_python
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
 FILES = {
@@ -26,7 +26,7 @@ FILES = {
     "is_entails.txt": "kqa/prompts/is_entails.txt",
 }
 # A model that answers 60 long questions takes minutes here; tests/models and
-# tests/harness run small ones by these commands. What installs is not a test's to do.
+# tests/harness run small ones with these commands. Tests install nothing.
 SKIPPED = (
     "inspect eval",
     "medical-tasks lighteval",
@@ -38,21 +38,21 @@ MODEL = ("hf/my-model", "baseline/random")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with what the pages' readers have, and a mirror of the pinned files."""
+def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the files that readers of the pages have, and a mirror of the pinned files."""
     pins = [
         pin
         for name, config in (("kqa", "answered"), ("medcalc_bench", "v1.0"))
         for pin in dataset_source(name).pins(config)
     ]
-    known = {
+    files = {
         f"/{pin.repository}/{pin.commit}/{pin.path}": pin.path.rpartition("/")[2]
         for pin in pins
     }
 
     class Mirror(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            name = known[self.path]
+            name = files[self.path]
             (path,) = (SHARED / "data").rglob(Path(FILES.get(name, name)).name)
             content = path.read_bytes()
             self.send_response(200)
@@ -80,14 +80,16 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """The page's fenced parts in a language."""
+    """The fenced blocks of a page in a language."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-def give(page: str, then: Callable[[str], None] = lambda line: None) -> dict[str, str]:
-    """Gives the commands of a page in their order, with what the reader does after each; what each printed."""
-    said = {}
+def run_commands(
+    page: str, then: Callable[[str], None] = lambda line: None
+) -> dict[str, str]:
+    """Runs the commands of a page in order, calling `then` after each; returns their output by command."""
+    outputs = {}
     for line in "".join(blocks(page, "console")).splitlines():
         if line.startswith(SKIPPED):
             continue
@@ -104,19 +106,19 @@ def give(page: str, then: Callable[[str], None] = lambda line: None) -> dict[str
             done.stdout[-500:],
             done.stderr[-2000:],
         )
-        said[line] = done.stdout
+        outputs[line] = done.stdout
         then(line)
-    return said
+    return outputs
 
 
-def test_the_first_page_runs_as_it_stands(place: Path) -> None:
-    # What `git clone` leaves in the reader's folder, which is empty but for that.
-    (place / "medical-tasks").symlink_to(ROOT)
-    said = give("../README.md")
-    assert [line.split()[1] for line in said] == [
+def test_the_commands_of_the_readme_run(work_folder: Path) -> None:
+    # The reader's folder holds only the clone.
+    (work_folder / "medical-tasks").symlink_to(ROOT)
+    outputs = run_commands("../README.md")
+    assert [line.split()[1] for line in outputs] == [
         "build", "run", "score", "compare", "gate", "report",
     ]  # fmt: skip
-    printed = "".join(said.values()).splitlines()
+    printed = "".join(outputs.values()).splitlines()
     shown = [
         line for text in blocks("../README.md", "text") for line in text.splitlines()
     ]
@@ -124,81 +126,68 @@ def test_the_first_page_runs_as_it_stands(place: Path) -> None:
     assert [
         line for line in shown if line and line != "..." and line not in printed
     ] == []
-    assert (place / "report.html").is_file()
+    assert (work_folder / "report.html").is_file()
     (code,) = blocks("../README.md", "python")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            code + "\nprint(results['medcalc'].metrics['accuracy'].n, len(rows))",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout == "200 1047\n"
+    code += "\nprint(results['medcalc'].metrics['accuracy'].n, len(rows))"
+    assert run_python("-c", code) == "200 1047\n"
 
 
-def test_the_sample_answers_are_what_their_script_makes() -> None:
+def test_the_sample_answers_are_those_of_their_script() -> None:
     rows = rows_of(SHARED / "data" / "medcalc" / "test_data_v1.csv")
-    made = dict(answers([row for row in rows if row["row_number"] <= 200]))
-    assert len(made) > 100
+    expected = dict(answers([row for row in rows if row["row_number"] <= 200]))
+    assert len(expected) > 100
     with OUT.open(encoding="utf-8", newline="") as stream:
         written = {int(row["id"]): row["answer"] for row in csv.DictReader(stream)}
-    assert {name: written.get(name) for name in made} == made
-    assert len([name for name in written if name <= 200]) == len(made)
+    assert {name: written.get(name) for name in expected} == expected
+    assert len([name for name in written if name <= 200]) == len(expected)
 
 
-def test_an_engineer_with_a_model(place: Path) -> None:
-    said = give("start_model.md")
-    assert said
-    assert "medcalc_direct  accuracy " in "".join(said.values())
-    assert "a random sample of 200 of 1,047 items" in "".join(said.values())
-    assert (place / "runs" / "mine" / "report.html").is_file()
+def test_quick_start_with_a_model(work_folder: Path) -> None:
+    outputs = run_commands("start_model.md")
+    assert outputs
+    assert "medcalc_direct  accuracy " in "".join(outputs.values())
+    assert "a random sample of 200 of 1,047 items" in "".join(outputs.values())
+    assert (work_folder / "runs" / "mine" / "report.html").is_file()
 
 
-def test_a_clinician_with_a_spreadsheet(place: Path) -> None:
+def test_quick_start_with_a_spreadsheet(work_folder: Path) -> None:
     published = json_of(SHARED / "data" / "kqa" / "dummy_res.json")
-    answers = {each["Question"]: each["result"] for each in published}
+    answers = {item["Question"]: item["result"] for item in published}
 
     def fill_in(line: str) -> None:
-        """Writes the answers into the sheet, as the page tells its reader."""
+        """Writes the answers into the sheet, as the page instructs."""
         if not line.startswith("medical-tasks sheet"):
             return
-        book = load_workbook(place / "kqa.xlsx")
+        book = load_workbook(work_folder / "kqa.xlsx")
         assert [cell.value for cell in book.active[1]] == ["id", "question", "answer"]
         for _, question, answer in book.active.iter_rows(min_row=2):
             answer.value = answers.get(question.value)
-        book.save(place / "kqa.xlsx")
+        book.save(work_folder / "kqa.xlsx")
 
-    (place / "questions.csv").write_text(
+    (work_folder / "questions.csv").write_text(
         'question,must_have\nWhy?,"Because.\nSo."\n', encoding="utf-8"
     )
-    (place / "own_answers.csv").write_text(
+    (work_folder / "own_answers.csv").write_text(
         "question,answer\nWhy?,Because. So.\n", encoding="utf-8"
     )
-    (place / "summaries.csv").write_text(
+    (work_folder / "summaries.csv").write_text(
         "prediction;reference\nThe rash went.;The rash has gone.\n", encoding="utf-8"
     )
-    said = give("start_answers.md", fill_in)
-    assert len(said) == 6
-    table = "".join(said.values())
-    for row in re.findall(
-        r"(?m)^responses.*", "".join(blocks("start_answers.md", "text"))
-    ):
+    outputs = run_commands("start_answers.md", fill_in)
+    assert len(outputs) == 6
+    table = "".join(outputs.values())
+    shown = "".join(blocks("start_answers.md", "text"))
+    rows = re.findall(r"(?m)^responses.*", shown)
+    assert rows
+    for row in rows:
         assert re.search(re.sub(r"\\? +", " +", re.escape(row)), table), row
     assert "Because" not in table
     assert "rougeL" in table
 
 
-def test_somebody_who_wants_data_or_a_metric(place: Path) -> None:
-    said = give("start_data.md")
-    assert list(said) == ["medical-tasks build kqa --fetch"]
+def test_quick_start_with_data_and_a_metric(work_folder: Path) -> None:
+    outputs = run_commands("start_data.md")
+    assert list(outputs) == ["medical-tasks build kqa --fetch"]
     code = "\n".join(blocks("start_data.md", "python"))
     code += "\nprint(len(rows), len(rows[0]['must_have']), medcalc.compute(predictions=['25.238'], references=[row])['accuracy'])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout == "201 11 1.0\n"
+    assert run_python("-c", code) == "201 11 1.0\n"

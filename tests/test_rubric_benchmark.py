@@ -17,7 +17,7 @@ from medical_tasks.cli import main
 from medical_tasks.data.task_data import load_task_data
 from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
-from tests.support import ROOT, code_lines
+from tests.support import ROOT, code_lines, task_entry
 
 EXAMPLE = ROOT / "examples" / "medical_rubric"
 LINES = (
@@ -40,14 +40,14 @@ GOLD = [
 
 @pytest.fixture(autouse=True)
 def rubric(here: Path) -> Iterator[None]:
-    """The example is known, and its demo built."""
+    """The example is loaded, and its demo built."""
     with plugins.using([str(EXAMPLE)]):
         assert main(["build", "medical_rubric", *DEMO]) == 0
         yield
 
 
 def answer(call: Call) -> str:
-    """Criteria with points hold of the reference's replies, and faults of none."""
+    """The judge: criteria with points are met by the reference's replies, and faults by none."""
     if call.body["model"] != "judge":
         return "Please wait."
     met = any(
@@ -62,9 +62,7 @@ def answer(call: Call) -> str:
 
 
 def entry(run: str) -> dict[str, Any]:
-    results = json_of(Path(run) / "results.json")
-    found: dict[str, Any] = results["tasks"]["medical_rubric"]
-    return found
+    return task_entry(Path(run), "medical_rubric")
 
 
 def write_lines(path: str, rows: list[dict[str, Any]]) -> None:
@@ -76,22 +74,28 @@ def write_lines(path: str, rows: list[dict[str, Any]]) -> None:
 def test_the_reference_scores_the_maximum_in_every_group(serving: Any) -> None:
     with serving() as server:
         assert main([*GOLD, "--out", "run"]) == 0
-        asked = [call.prompt for call in server.calls]
-    found = entry("run")
-    figure = found["metrics"]["points"]
+        prompts = [call.prompt for call in server.calls]
+    results = entry("run")
+    figure = results["metrics"]["points"]
     assert (figure["value"], figure["bound_low"], figure["ci_high"]) == (1.0, 1.0, 1.0)
-    assert found["breakdown"].keys() == {"theme", "axis", "level"}
-    groups = [group for by in found["breakdown"].values() for group in by.values()]
-    known = [each["points"]["value"] for each in groups if each["points"]["n"]]
-    assert {*known} == {1.0}
-    assert len(known) == 2 + 3 + 1  # themes; axes and levels of a criterion with points
-    # The judge sees all of a conversation, and the reply behind it.
+    assert results["breakdown"].keys() == {"theme", "axis", "level"}
+    groups = [group for by in results["breakdown"].values() for group in by.values()]
+    values = [
+        group_metrics["points"]["value"]
+        for group_metrics in groups
+        if group_metrics["points"]["n"]
+    ]
+    assert {*values} == {1.0}
+    assert (
+        len(values) == 2 + 3 + 1
+    )  # themes; axes and levels of a criterion with points
+    # The judge's prompt holds the whole conversation, followed by the reply.
     first = "user: Good morning. I have a question about my tablets.\n\nassistant: Good morning."
-    assert sum(first in prompt for prompt in asked) == len(ROWS[1]["rubrics"])
-    assert len(asked) == sum(len(row["rubrics"]) for row in ROWS)
+    assert sum(first in prompt for prompt in prompts) == len(ROWS[1]["rubrics"])
+    assert len(prompts) == sum(len(row["rubrics"]) for row in ROWS)
 
 
-def test_their_file_is_read_and_scored_by_hand(serving: Any) -> None:
+def test_a_published_file_scores_as_computed_by_hand(serving: Any) -> None:
     """By hand: 3 - 4 of 8 and 5 of 10 points; of the axis, -4 of 5 and nothing that could be earned."""
     rubrics = [
         {"criterion": "One.", "points": 5, "tags": ["axis:accuracy"]},
@@ -139,14 +143,14 @@ def test_their_file_is_read_and_scored_by_hand(serving: Any) -> None:
         "hard",
     ]
 
-    def says(call: Call) -> str:
+    def judge_reply(call: Call) -> str:
         return json.dumps({"explanation": "", "criteria_met": "et." in call.prompt})
 
-    with serving(answer=says):
+    with serving(answer=judge_reply):
         assert main([*score, *JUDGE, "--out", "run"]) == 0
-    found = entry("run")
-    assert found["metrics"]["points"]["value"] == pytest.approx((-1 / 8 + 5 / 10) / 2)
-    breakdown = found["breakdown"]
+    results = entry("run")
+    assert results["metrics"]["points"]["value"] == pytest.approx((-1 / 8 + 5 / 10) / 2)
+    breakdown = results["breakdown"]
     assert breakdown["theme"]["x"]["points"]["value"] == 0.0  # -1/8, cut
     assert breakdown["theme"]["other:y"]["points"]["n"] == 1
     assert breakdown["axis"]["accuracy"]["points"]["value"] == 0.0
@@ -158,7 +162,7 @@ def test_a_missing_verdict_is_bounded_with_its_sign(serving: Any) -> None:
         lost = ("[3] Tells the patient not to drive", "[-5] Tells the patient to stop")
         return (
             Fault.status_code(400)
-            if any(each in call.prompt for each in lost)
+            if any(criterion in call.prompt for criterion in lost)
             else None
         )
 
@@ -171,7 +175,7 @@ def test_a_missing_verdict_is_bounded_with_its_sign(serving: Any) -> None:
 
 def test_files_of_another_form_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     rubric = ROWS[0]["rubrics"][0]
-    for change, said in (
+    for change, message in (
         ({"prompt_id": 3}, "line 2: prompt_id: must be a valid string, got 3"),
         ({"prompt": [{"role": "user"}]}, "line 2: prompt, 0, content: is missing"),
         ({"prompt": []}, "line 2: prompt: "),
@@ -203,10 +207,10 @@ def test_files_of_another_form_are_refused(capsys: pytest.CaptureFixture[str]) -
             "rows.jsonl",
         ]
         assert main(build) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
-def test_their_template_is_read_from_a_checkout(serving: Any) -> None:
+def test_the_official_template_is_read_from_a_checkout(serving: Any) -> None:
     folder = Path("simple-evals")
     folder.mkdir()
     text = 'GRADER_TEMPLATE = """\nTheirs\n<<conversation>>\nItem\n<<rubric_item>>\n""".strip()\n'
@@ -223,11 +227,11 @@ def test_their_template_is_read_from_a_checkout(serving: Any) -> None:
             "run",
         ]
         assert main([*GOLD, *official]) == 0
-        asked = {call.prompt for call in server.calls}
+        prompts = {call.prompt for call in server.calls}
     row, rubric = ROWS[3], ROWS[3]["rubrics"][2]
     reply = row["ideal_completions_data"]["ideal_completion"]
     talk = f"user: {row['prompt'][0]['content']}\n\nassistant: {reply}"
-    assert f"Theirs\n{talk}\nItem\n[-10] {rubric['criterion']}" in asked
+    assert f"Theirs\n{talk}\nItem\n[-10] {rubric['criterion']}" in prompts
 
 
 def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
@@ -246,25 +250,29 @@ def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
         for row in labels
     }
 
-    def says(call: Call) -> str:
+    def judge_reply(call: Call) -> str:
         parts = re.search(
             r"(assistant: [^\n]*)\n\nLook .*\n\n(.*)\n\nReply", call.prompt, re.S
         )
-        if parts is None or (known := right.get(f"{parts[1]}\n{parts[2]}")) is None:
+        if parts is None or (is_met := right.get(f"{parts[1]}\n{parts[2]}")) is None:
             return answer(call)
         wrong = hashlib.sha256(call.prompt.encode()).digest()[0] % 8 == 0
-        return json.dumps({"explanation": "so", "criteria_met": known != wrong})
+        return json.dumps({"explanation": "so", "criteria_met": is_met != wrong})
 
-    with serving(answer=says):
+    with serving(answer=judge_reply):
         check = ["judge-check", "medical_rubric", "--source", "labels.jsonl", *JUDGE]
         assert main([*check, "--out", "check"]) == 0
-        found = json_of(Path("check/check.json"))
-        assert (found["set"], found["pairs"], found["scored"]) == (
+        check_results = json_of(Path("check/check.json"))
+        assert (
+            check_results["set"],
+            check_results["pairs"],
+            check_results["scored"],
+        ) == (
             "medical_rubric",
             96,
             96,
         )
-        assert found["labels"]["gold"].count(None) == 4
+        assert check_results["labels"]["gold"].count(None) == 4
         assert main([*GOLD, "--calibration", "check", "--out", "run"]) == 0
     figure = entry("run")["metrics"]["points_corrected"]
     assert figure["calibration"]["refused"] is None
@@ -278,7 +286,9 @@ def test_a_judge_is_checked_on_physicians_labels_and_corrects_points(
     assert "medical_rubric" in capsys.readouterr().out
 
 
-def test_every_door(serving: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_report_compare_and_list(
+    serving: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["run", "--tasks", "medical_rubric", *DEMO, *JUDGE, "--model"]
     with serving():
         assert main([*GOLD, "--out", "gold"]) == 0
@@ -309,5 +319,5 @@ def test_lighteval_has_the_task() -> None:
     assert shown == [message["content"] for message in item.fields["prompt"]]
 
 
-def test_it_is_small() -> None:
+def test_the_example_is_small() -> None:
     assert 100 < code_lines(EXAMPLE / "medical_rubric") <= 250

@@ -1,19 +1,16 @@
-"""`examples/medical_mcq`, installed as a package of its own, works at every door and changes no file of the project."""
+"""`examples/medical_mcq`, installed as a separate package, works in every harness and changes no file of the project."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from scripts.budgets import count_nodes, read_modules
 from tests.case_tables import json_of
-from tests.support import ROOT
+from tests.support import ROOT, install_copy, run_python, task_entry
 
 pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "examples" / "medical_mcq"
@@ -23,39 +20,26 @@ COUNTING = (
     "tests/test_catalog.py",
     "tests/test_source_rules.py::test_benchmarks_and_hub_folders_have_the_same_files",
 )
-"""Tests that count benchmarks, tasks or datasets, of which some are another package's now."""
+"""Tests that count benchmarks, tasks or datasets, of which some now belong to another package."""
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the example installed in `site`, and the demo built in `data`."""
     folder = tmp_path_factory.mktemp("sixth")
-    shutil.copytree(EXAMPLE, folder / "source")
-    install = (
-        "-m pip install --quiet --no-deps --no-build-isolation --no-index --target"
-    )
-    python(folder, *install.split(), str(folder / "site"), str(folder / "source"))
+    install_copy(EXAMPLE, folder / "source", folder / "site")
     medical_tasks(folder, "build", "medical_mcq", "--config", "demo")
     return folder
 
 
 def python(folder: Path, *words: str, cwd: Path | None = None, code: int = 0) -> str:
-    environment = os.environ | {
+    """Runs Python with the installed example and its data."""
+    environment = {
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder / "site")]),
         "HF_HUB_OFFLINE": "1",
         "MEDICAL_TASKS_DATA": str(folder / "data"),
     }
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=cwd or folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=280,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
+    return run_python(*words, cwd=cwd or folder, environment=environment, code=code)
 
 
 def medical_tasks(folder: Path, *words: str, code: int = 0) -> str:
@@ -63,41 +47,49 @@ def medical_tasks(folder: Path, *words: str, code: int = 0) -> str:
 
 
 def accuracy(run: Path) -> float:
-    results = json_of(run / "results.json")
-    value: float = results["tasks"]["medical_mcq"]["metrics"]["accuracy"]["value"]
-    return value
+    entry = task_entry(run, "medical_mcq")
+    return float(entry["metrics"]["accuracy"]["value"])
 
 
-def test_the_command_line_knows_it(place: Path) -> None:
-    asked = ["--tasks", "medical|medical_mcq", "--config", "demo", "--model"]
-    medical_tasks(place, "run", *asked, "baseline/reference", "--out", "runs/reference")
+def test_the_command_line_runs_the_package(installed: Path) -> None:
+    options = ["--tasks", "medical|medical_mcq", "--config", "demo", "--model"]
+    medical_tasks(
+        installed, "run", *options, "baseline/reference", "--out", "runs/reference"
+    )
     answers = [
         json.dumps({"id": f"mcq-{number:02}", "response": "Answer: A"})
         for number in range(1, 11)
     ]
-    (place / "answers.jsonl").write_text("\n".join(answers), encoding="utf-8")
-    told = ["--responses", "answers.jsonl", "--config", "demo", "--out", "runs/scored"]
-    medical_tasks(place, "score", "medical_mcq", *told)
-    assert [accuracy(place / "runs" / run) for run in ("reference", "scored")] == [
+    (installed / "answers.jsonl").write_text("\n".join(answers), encoding="utf-8")
+    scoring = [
+        "--responses",
+        "answers.jsonl",
+        "--config",
+        "demo",
+        "--out",
+        "runs/scored",
+    ]
+    medical_tasks(installed, "score", "medical_mcq", *scoring)
+    assert [accuracy(installed / "runs" / run) for run in ("reference", "scored")] == [
         1.0,
         0.3,
     ]
-    assert "Medical MCQ" in medical_tasks(place, "list")
+    assert "Medical MCQ" in medical_tasks(installed, "list")
     runs = ["runs/reference", "runs/scored"]
-    medical_tasks(place, "report", *runs, "--data", "data", "--out", "report.html")
-    assert "Which antibody is typical of Graves" in (place / "report.html").read_text(
-        "utf-8"
-    )
-    assert "accuracy" in medical_tasks(place, "compare", *runs)
+    medical_tasks(installed, "report", *runs, "--data", "data", "--out", "report.html")
+    assert "Which antibody is typical of Graves" in (
+        installed / "report.html"
+    ).read_text("utf-8")
+    assert "accuracy" in medical_tasks(installed, "compare", *runs)
     rule = '[[rule]]\ntask = "medical_mcq"\nmetric = "accuracy"\nat_least = 0.9'
-    (place / "policy.toml").write_text(rule, encoding="utf-8")
-    assert "1 NO-GO" in medical_tasks(place, "gate", "policy.toml", runs[1], code=6)
+    (installed / "policy.toml").write_text(rule, encoding="utf-8")
+    assert "1 NO-GO" in medical_tasks(installed, "gate", "policy.toml", runs[1], code=6)
     assert "plugin medical-mcq 1.0: registers medical_mcq" in medical_tasks(
-        place, "doctor"
+        installed, "doctor"
     )
 
 
-def test_python_and_the_harnesses_know_it(place: Path) -> None:
+def test_python_and_the_harnesses_run_the_package(installed: Path) -> None:
     pytest.importorskip("lighteval")
     pytest.importorskip("inspect_ai")
     script = (
@@ -109,7 +101,7 @@ def test_python_and_the_harnesses_know_it(place: Path) -> None:
         "print(len(rows), results['medical_mcq'].metrics['accuracy'].value, config.hf_subset,"
         " len(_registry.medical_mcq(config='demo').dataset))"
     )
-    assert python(place, "-c", script).splitlines()[-1].split() == [
+    assert python(installed, "-c", script).splitlines()[-1].split() == [
         "10",
         "1.0",
         "demo",
@@ -117,24 +109,38 @@ def test_python_and_the_harnesses_know_it(place: Path) -> None:
     ]
 
 
-def test_no_file_of_the_project_changes(place: Path) -> None:
-    medical_tasks(place, "manifest", "--check", "--root", str(ROOT))
-    python(place, "-m", "pytest", "-q", "-p", "no:cacheprovider", *COUNTING, cwd=ROOT)
+def test_no_file_of_the_project_changes(installed: Path) -> None:
+    medical_tasks(installed, "manifest", "--check", "--root", str(ROOT))
+    python(
+        installed, "-m", "pytest", "-q", "-p", "no:cacheprovider", *COUNTING, cwd=ROOT
+    )
 
 
-def test_its_own_files_are_written_into_its_own_folder(place: Path) -> None:
-    told = medical_tasks(place, "manifest", "--package", str(place / "source"))
-    assert "cards/medical_mcq/croissant.json" in told
-    manifest = json_of(place / "source" / "tasks.json")
-    assert [each["name"] for each in manifest["benchmarks"]] == ["medical_mcq"]
+def test_generated_files_are_written_into_the_packages_folder(installed: Path) -> None:
+    output = medical_tasks(
+        installed, "manifest", "--package", str(installed / "source")
+    )
+    assert "cards/medical_mcq/croissant.json" in output
+    manifest = json_of(installed / "source" / "tasks.json")
+    assert [benchmark["name"] for benchmark in manifest["benchmarks"]] == [
+        "medical_mcq"
+    ]
 
 
-def test_its_own_test_passes(place: Path) -> None:
-    python(place, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(place / "source"))
+def test_the_packages_own_test_passes(installed: Path) -> None:
+    python(
+        installed,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        str(installed / "source"),
+    )
 
 
-def test_it_is_small() -> None:
-    # The contract asks a newcomer for little: CONTRIBUTING.md says about 1,150 nodes, of
+def test_the_example_is_small() -> None:
+    # The contract requires little of a newcomer: CONTRIBUTING.md states about 1,150 nodes, of
     # which the other orders of choices, code and test, are 150.
     modules = read_modules(ROOT, "examples/medical_mcq")
     assert 0 < count_nodes(modules) <= 1_200

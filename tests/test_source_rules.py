@@ -1,9 +1,8 @@
-"""Rules of CONTRIBUTING that a machine can see in the source."""
+"""Rules of CONTRIBUTING that can be checked in the source."""
 
 from __future__ import annotations
 
 import ast
-import configparser
 import inspect
 import re
 import subprocess
@@ -17,7 +16,7 @@ from medical_tasks.catalog import own_benchmarks
 from medical_tasks.errors import install_command
 from medical_tasks.models.encoder import LOCAL
 from tests.case_tables import tabled
-from tests.support import ROOT, own_datasets
+from tests.support import ROOT, own_datasets, setup_config
 
 SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
 
@@ -42,12 +41,12 @@ def _lines(
     ]
 
 
-def test_a_module_says_what_it_is(trees: Mapping[str, ast.Module]) -> None:
+def test_every_module_has_a_docstring(trees: Mapping[str, ast.Module]) -> None:
     assert len(trees) > 40
     assert [name for name, tree in trees.items() if not ast.get_docstring(tree)] == []
 
 
-def test_model_text_never_runs_and_no_assert_stands_for_a_check(
+def test_model_text_never_runs_and_no_assert_replaces_a_check(
     trees: Mapping[str, ast.Module],
 ) -> None:
     banned = {"eval", "exec", "compile", "__import__"}
@@ -59,13 +58,13 @@ def test_model_text_never_runs_and_no_assert_stands_for_a_check(
             and node.func.id in banned
         )
 
-    # Asserts are gone under -O: what a user can cause is an error type instead.
+    # Asserts disappear under -O: errors that a user can cause are error types instead.
     assert _lines(trees, lambda node: isinstance(node, ast.Assert)) == []
     assert _lines({"probe": ast.parse("x = eval('1')")}, runs) == ["probe:1"]
     assert _lines(trees, runs) == []
 
 
-# What looks a name up on the Hub where no folder of that name is there.
+# Functions that look a name up on the Hub if no folder has that name.
 _LOADERS = frozenset(
     "from_pretrained snapshot_download hf_hub_download cached_file load_dataset load_dataset_builder".split()
 )
@@ -99,19 +98,21 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
         if not loads(node):
             return False
         assert isinstance(node, ast.Call)
-        given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
-        if given.pop(None, "").rpartition(".")[2] == "LOCAL":
-            given |= {name: str(value) for name, value in LOCAL.items()}
+        arguments = {
+            keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords
+        }
+        if arguments.pop(None, "").rpartition(".")[2] == "LOCAL":
+            arguments |= {name: str(value) for name, value in LOCAL.items()}
         local = (
             ast.unparse(node.func) == "evaluate.load"
             and ast.unparse(node.args[0]) == "str(Path(__file__).parent)"
         )
         bound = (
             local
-            or given.get("local_files_only") == "True"
-            or given.get("revision", "None") != "None"
+            or arguments.get("local_files_only") == "True"
+            or arguments.get("revision", "None") != "None"
         )
-        return not bound or given.get("trust_remote_code", "False") != "False"
+        return not bound or arguments.get("trust_remote_code", "False") != "False"
 
     probe = {
         "probe": ast.parse(
@@ -124,9 +125,9 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
     assert _lines({**trees, **others}, is_loose) == []
 
 
-def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
-    # Nobody has registered medical-tasks on PyPI, and NLTK's downloader below 3.9.3
-    # writes outside of its folder.
+def test_no_text_installs_unregistered_or_unsafe_packages() -> None:
+    # medical-tasks is not registered on PyPI, and NLTK's downloader below 3.9.3 writes
+    # outside of its folder.
     wrong = re.compile(
         r"(?:pip|uv)[\w ]* (?:install|download|wheel)\b(?!.*--no-index).*[\s'\"]medical[-_]tasks(?![\w./-])|nltk\.download"
     )
@@ -156,11 +157,11 @@ def test_no_text_sends_readers_to_a_name_that_is_not_ours() -> None:
         for path in (*ROOT.glob("*.md"), *paths)
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
     }
-    assert [place for place, line in lines.items() if wrong.search(line)] == []
+    assert [location for location, line in lines.items() if wrong.search(line)] == []
     own = [
         line
-        for place, line in lines.items()
-        if "requirements.txt:" in place and line.startswith("medical-tasks")
+        for location, line in lines.items()
+        if "requirements.txt:" in location and line.startswith("medical-tasks")
     ]
     assert len(own) == sum(path.name == "requirements.txt" for path in paths) > 0
     assert [
@@ -185,8 +186,7 @@ def test_the_install_command_of_every_extra_names_packages(
     assert named
     expected = "'lighteval' 'vllm' 'ray' 'inspect' 'local-judges' 'mcp' 'medcon' 'space' extra.extra"
     assert set(named) == set(expected.split())
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
+    config = setup_config()
     for extra in config["options.extras_require"]:
         command = install_command(extra, "fastapi")
         assert "medical-tasks" not in command
@@ -197,14 +197,14 @@ def test_the_install_command_of_every_extra_names_packages(
 
 
 def _pins(name: str) -> dict[str, str]:
-    found = re.findall(
+    pins = re.findall(
         r"^([\w.-]+)(?:\[.*?\])?==(\S+)(.*)",
         (ROOT / name).read_text(encoding="utf-8"),
         re.MULTILINE,
     )
     return {
         re.sub(r"[._-]+", "-", package).lower(): version
-        for package, version, rest in found
+        for package, version, rest in pins
     }
 
 
@@ -223,12 +223,11 @@ def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) ->
         if not name.startswith(("nvidia-", "cuda-"))
     }
     assert free <= {"tzdata", "httpx2-jsfetch", "triton"}
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
-    asked = config["options"]["install_requires"] + config[
+    config = setup_config()
+    requirements = config["options"]["install_requires"] + config[
         "options.extras_require"
     ].get(extra, "")
-    names = {re.split(r"[=<>]", line)[0] for line in asked.split()}
+    names = {re.split(r"[=<>]", line)[0] for line in requirements.split()}
     assert names - hashed.keys() == set(), "setup.cfg has changed: make hashes"
     blocks = re.split(
         r"^(?=\S)",
@@ -240,13 +239,13 @@ def test_the_hashed_lists_hold_the_pinned_versions(extra: str, at_least: int) ->
     ] == []
 
 
-@tabled("known", "pins", "code")
-def test_an_audit_without_data_is_no_audit(
-    tmp_path: Path, known: str, pins: str, code: int
+@tabled("probe", "pins", "code")
+def test_an_audit_without_data_is_reported_as_not_done(
+    tmp_path: Path, probe: str, pins: str, code: int
 ) -> None:
     program = tmp_path / "pip-audit"
     program.write_text(
-        f'#!/bin/sh\ncase "$*" in */known.txt) {known};; *) {pins or "exit 9"};; esac\n',
+        f'#!/bin/sh\ncase "$*" in */known.txt) {probe};; *) {pins or "exit 9"};; esac\n',
         encoding="utf-8",
     )
     program.chmod(0o755)
@@ -262,17 +261,17 @@ def test_an_audit_without_data_is_no_audit(
 
 
 def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None:
-    # It refuses what is no file: a pipe would be waited on for ever, a device never
-    # ends. Resources of the package are files.
+    # It refuses anything but files: reading a pipe may wait for ever, and a device has no
+    # end. Resources of the package are files.
     def opens(node: ast.AST) -> bool:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             return False
         name, text = node.func.attr, ast.unparse(node)
         mode = next(
             (
-                ast.literal_eval(each)
-                for each in node.args
-                if isinstance(each, ast.Constant)
+                ast.literal_eval(argument)
+                for argument in node.args
+                if isinstance(argument, ast.Constant)
             ),
             "r",
         )
@@ -296,20 +295,19 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
         "probe:1",
         "probe:2",
     ]
-    found = {line.partition(":")[0] for line in _lines(trees, opens)}
-    # A sandboxed program and the supervisor, which run by themselves, read of the
-    # system; plugins lie below `io`.
+    modules = {line.partition(":")[0] for line in _lines(trees, opens)}
+    # A sandboxed program and the supervisor, which run without the package, read files
+    # of the system; plugins are below `io`.
     own = {
         "medical_tasks/io/files.py",
         "medical_tasks/plugins.py",
         "medical_tasks/models/supervisor.py",
     }
-    assert {name for name in found if "/sandbox/" not in name} == own
+    assert {name for name in modules if "/sandbox/" not in name} == own
 
 
 def test_setup_lists_every_package() -> None:
-    config = configparser.ConfigParser()
-    config.read(ROOT / "setup.cfg")
+    config = setup_config()
     listed = set(config["options"]["packages"].split())
     hub = {"medical_tasks.hub_datasets", "medical_tasks.hub_metrics"}
     assert listed - hub == set(

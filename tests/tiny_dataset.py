@@ -1,14 +1,23 @@
-"""A small dataset of its own, to test building, cards and Croissant files on every kind of column and access class."""
+"""A small dataset to test building, cards and Croissant files with every kind of column and access class."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from medical_tasks.data.dataset_source import DatasetSource, OfficialFile
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from medical_tasks.data.dataset_source import DatasetSource, OfficialFile, file_sha256
+from medical_tasks.data.dataset_store import (
+    MARKER,
+    BuiltConfig,
+    BuiltSplit,
+    marker_text,
+)
 from medical_tasks.errors import UsageError
 from medical_tasks.io.columns import Column
 from medical_tasks.spec import DatasetSpec
@@ -52,7 +61,7 @@ COLUMNS = (
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """What a folder holds, by path."""
+    """The content of a folder's files, by path."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
@@ -60,20 +69,40 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
+def write_built(
+    home: Path, name: str, rows: Sequence[Mapping[str, Any]], *, version: str = "1.0.0"
+) -> Path:
+    """Writes rows as the built demo of a dataset in a data home, and returns its folder."""
+    folder = home / name
+    path = folder / "demo" / "test.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows), path)
+    split = BuiltSplit(
+        path="demo/test.parquet",
+        rows=len(rows),
+        sha256=file_sha256(path),
+        file_bytes=path.stat().st_size,
+        num_bytes=1,
+    )
+    config = BuiltConfig(version=version, suite="0", source={}, splits={"test": split})
+    (folder / MARKER).write_text(marker_text(name, {"demo": config}))
+    return folder
+
+
 def make_rows(
     split: str, *, count: int = 3, word: str = "first"
 ) -> list[dict[str, Any]]:
-    """Rows of a split; `word` tells one release from another."""
+    """Rows of a split; `word` distinguishes releases."""
     return [
         {
             "id": f"{split}-{number}",
             "count": number,
             "weight": number / 4,
             "checked": number % 2 == 0,
-            "statements": [f"{word} {part}" for part in range(number)],
+            "statements": [f"{word} {index}" for index in range(number)],
             "sentences": [
-                {"number": part + 1, "text": f"{word} µ {part}"}
-                for part in range(number)
+                {"number": index + 1, "text": f"{word} µ {index}"}
+                for index in range(number)
             ],
         }
         for number in range(count)

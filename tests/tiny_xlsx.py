@@ -18,14 +18,14 @@ def write_xlsx(path: Path, rows: Sequence[Sequence[str]]) -> Path:
     book = Workbook()
     sheet = book.worksheets[0]
     for number, row in enumerate(rows, start=1):
-        for place, text in enumerate(row, start=1):
-            sheet.cell(number, place, int(text) if text.isdigit() else text or None)
+        for column, text in enumerate(row, start=1):
+            sheet.cell(number, column, int(text) if text.isdigit() else text or None)
     book.save(path)
     return path
 
 
 def with_parts(path: Path, changes: Mapping[str, str | bytes | None]) -> Path:
-    """Writes the file anew with other parts, None for one that is left out."""
+    """Rewrites the file with other parts, None for one to leave out."""
     with zipfile.ZipFile(path) as archive:
         parts: dict[str, str | bytes | None] = {
             name: archive.read(name) for name in archive.namelist()

@@ -1,9 +1,9 @@
-"""A model that calls tools behind an OpenAI endpoint, right or with errors planted in its calls.
+"""A model behind an OpenAI endpoint that calls tools, correctly or with planted errors.
 
 caller = Caller(items, errors={"3": "unit"})
 with ToolServer(caller) as server:
-    ...  # each first question gets a call, each result of a tool an answer
-server.calls                  # what it was sent
+    ...  # the reply to a question is a call, the reply to a tool's result an answer
+server.calls                  # the requests received
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from medical_tasks.calculators import find as find_calculator
 from medical_tasks.calculators.inputs import REQUIRED, Quantity
 from medical_tasks.calculators.tools import known_arguments
 from medical_tasks.spec import Answer, Item, Message, ToolCall
-from tests.fault_server import Call, Fault, FaultServer
+from tests.fault_server import Call, Fault, FaultServer, chat_completion
 
 Error = Literal["no_call", "tool", "value", "unit", "missing", "extra", "unused"]
-"""What is planted: nothing is called, another tool, one argument is wrong, the result is not the answer."""
+"""Errors to plant: no call, another tool, one wrong argument, an answer that is not the tool's result."""
 
 ARGUMENT_ERRORS: tuple[Error, ...] = ("value", "unit", "missing", "extra")
-"""Those of an argument; not every call can have each."""
+"""Errors of an argument; not every call can have each of them."""
 
 
 def right_tool(item: Item) -> AnyCalculator:
-    """The calculator that an item asks for."""
+    """The calculator that an item's question needs."""
     return find_calculator(int(item.fields["calculator_id"]))
 
 
 def right_arguments(item: Item) -> dict[str, object]:
-    """Its right arguments; none where they are not known."""
+    """The calculator's right arguments; none where they are not known."""
     try:
         return known_arguments(right_tool(item), entities_of(item.fields))
     except CalculatorInputError:
@@ -45,22 +45,22 @@ def right_arguments(item: Item) -> dict[str, object]:
 
 
 def planted(item: Item, error: Error) -> dict[str, object]:
-    """The right arguments with one error; unchanged where the item cannot have it."""
+    """The right arguments with one error planted; unchanged where the item cannot have it."""
     arguments = right_arguments(item)
     numbers = [
-        each
-        for each in right_tool(item).inputs
-        if isinstance(each, Quantity)
-        and isinstance(arguments.get(each.parameter), float)
+        quantity
+        for quantity in right_tool(item).inputs
+        if isinstance(quantity, Quantity)
+        and isinstance(arguments.get(quantity.parameter), float)
     ]
     chooser = random.Random(f"planted:{item.id}")
     if error == "extra":
         arguments["shoe_size"] = 42
     elif error == "missing":
         stated = [
-            each.parameter
-            for each in right_tool(item).inputs
-            if each.absent is REQUIRED and each.parameter in arguments
+            quantity.parameter
+            for quantity in right_tool(item).inputs
+            if quantity.absent is REQUIRED and quantity.parameter in arguments
         ]
         if stated:
             del arguments[chooser.choice(stated)]
@@ -69,22 +69,22 @@ def planted(item: Item, error: Error) -> dict[str, object]:
         arguments[name] = round(float(str(arguments[name])) * 1.2, 3)
     elif error == "unit":
         entities = right_tool(item).values_by_parameter(entities_of(item.fields))
-        for each in numbers:
-            raw, right = entities[each.parameter], arguments[each.parameter]
+        for quantity in numbers:
+            raw, right = entities[quantity.parameter], arguments[quantity.parameter]
             number = raw[0] if isinstance(raw, list) else raw
             if not math.isclose(float(str(number)), float(str(right)), rel_tol=0.1):
-                arguments[each.parameter] = number
+                arguments[quantity.parameter] = number
                 break
     return arguments
 
 
 @dataclass(frozen=True)
 class Caller:
-    """A model that knows the items: it calls the right tool and answers with its result.
+    """A model that has the items: it calls the right tool and answers with its result.
 
     Attributes:
-        items: what it may be asked, found by their notes.
-        errors: item id to what it does wrong.
+        items: the items of its questions, found by note and question.
+        errors: item id to the error to plant.
     """
 
     items: Sequence[Item]
@@ -100,66 +100,55 @@ class Caller:
         )
 
     def call(self, item: Item) -> ToolCall | None:
-        """Its call, None for none."""
+        """The model's call for an item; None if it makes none."""
         error = self.errors.get(item.id)
         if error == "no_call":
             return None
         tool = right_tool(item)
         if error == "tool":
-            tool = next(each for each in CALCULATORS if each is not tool)
+            tool = next(
+                calculator for calculator in CALCULATORS if calculator is not tool
+            )
         arguments = right_arguments(item) if error is None else planted(item, error)
         return ToolCall(id=f"call_{item.id}", name=tool.slug, arguments=arguments)
 
     def answer(self, item: Item) -> str:
-        """Its answer when it has a result, or made no call: the gold, or something else."""
+        """The model's answer after the result, or without a call: the gold, or a wrong number."""
         gold = item.fields["ground_truth_answer"]
         unused = self.errors.get(item.id) == "unused"
         return json.dumps({"answer": "12345.678" if unused else gold})
 
     def conversation(self, item: Item) -> Answer:
-        """All that comes of an item, as a scorer gets it."""
+        """The whole conversation about an item, as a scorer receives it."""
         call = self.call(item)
         text = self.answer(item)
-        said: list[Message] = []
+        messages: list[Message] = []
         if call is not None:
-            said = answered_calls("", [call], [call["name"]])
+            messages = answered_calls("", [call], [call["name"]])
         return Answer(
-            text=text, conversation=(*said, Message(role="assistant", content=text))
+            text=text, conversation=(*messages, Message(role="assistant", content=text))
         )
 
 
 class ToolServer(FaultServer):
-    """The caller behind HTTP."""
+    """Serves the caller by HTTP."""
 
     def __init__(self, caller: Caller, **named: Any) -> None:
         super().__init__(**named)
         self._caller = caller
 
     def good(self, call: Call) -> Fault:
-        """A call for a question, an answer for a tool's result."""
+        """A call as the reply to a question, an answer as the reply to a tool's result."""
         messages = call.body["messages"]
         item = self._caller.item_of(messages[0]["content"])
-        asked = self._caller.call(item)
-        if asked is None or messages[-1]["role"] == "tool":
+        tool_call = self._caller.call(item)
+        if tool_call is None or messages[-1]["role"] == "tool":
             answer = {"role": "assistant", "content": self._caller.answer(item)}
-            return self._completed(call, answer, "stop")
+            return Fault.json_body(chat_completion(call, [(answer, "stop")]))
         function = {
-            "name": asked["name"],
-            "arguments": json.dumps(asked["arguments"]),
+            "name": tool_call["name"],
+            "arguments": json.dumps(tool_call["arguments"]),
         }
-        calls = [{"id": asked["id"], "type": "function", "function": function}]
+        calls = [{"id": tool_call["id"], "type": "function", "function": function}]
         message = {"role": "assistant", "content": None, "tool_calls": calls}
-        return self._completed(call, message, "tool_calls")
-
-    def _completed(self, call: Call, message: Mapping[str, Any], finish: str) -> Fault:
-        choice = {"index": 0, "message": message, "finish_reason": finish}
-        usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
-        body = {
-            "id": f"chatcmpl-{call.number}",
-            "created": 1_700_000_000,
-            "object": "chat.completion",
-            "model": call.body["model"],
-            "choices": [choice],
-            "usage": usage,
-        }
-        return Fault.json_body(body)
+        return Fault.json_body(chat_completion(call, [(message, "tool_calls")]))

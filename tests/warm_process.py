@@ -5,8 +5,8 @@ it: with its own arguments, environment, folder and output, to its own end. This
 project, lighteval and `datasets` are imported in it, as they are in a process of one's
 own. Where these libraries' own imports matter, commands start afresh.
 
-    python tests/warm_process.py serve SOCKET MODULE,MODULE   # says `ready`, serves until its standard input ends
-    python tests/warm_process.py ask SOCKET [-m] COMMAND ...  # for launchers: runs it there, ends as it ends
+    python tests/warm_process.py serve SOCKET MODULE,MODULE   # prints `ready`, serves until its standard input ends
+    python tests/warm_process.py ask SOCKET [-m] COMMAND ...  # for launchers: runs it there, exits with its code
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from typing import Any
 __all__ = ["LIBRARIES", "Started", "WarmProcess", "warm_process"]
 
 LIBRARIES = (
-    # What lighteval imports, but for itself and `datasets`: of these it matters when
-    # they come, and with which settings.
+    # What lighteval imports, without itself and `datasets`: for these the time of the
+    # import and its settings matter.
     "torch.distributed.launcher.api",
     "transformers.models.llama.modeling_llama",
     "transformers.generation.utils",
@@ -45,14 +45,14 @@ LIBRARIES = (
     "sympy",
     "nltk",
     "latex2sympy2_extended.latex2sympy2",
-    # What inspect imports when a model is asked.
+    # What inspect imports when it calls a model.
     "inspect_ai.dataset",
     "inspect_ai.agent._acp.server",
     "inspect_ai.model._openai",
     "inspect_ai.model._openai_responses",
     "inspect_ai.model._providers.openai_compatible",
 )
-"""What is slow to import and has nothing of this project in it."""
+"""Modules that are slow to import and hold nothing of this project."""
 
 
 class Started:
@@ -68,7 +68,7 @@ class Started:
         self.pid = int(self._lines.readline())
 
     def ended(self) -> bool:
-        """Whether `wait` would return at once."""
+        """Reports whether `wait` would return at once."""
         return bool(select.select([self._lines], [], [], 0)[0])
 
     def wait(self) -> int:
@@ -134,7 +134,7 @@ def _read(end: int) -> str:
 def warm_process(
     modules: Sequence[str], environment: Mapping[str, str]
 ) -> Iterator[WarmProcess]:
-    """Imports modules in a process that stands ready as long as this context lasts."""
+    """Imports modules in a process that stays ready during this context."""
     with tempfile.TemporaryDirectory(prefix="warm") as folder:
         address = str(Path(folder, "socket"))
         process = subprocess.Popen(
@@ -174,11 +174,11 @@ def _ask(
 
 
 def _serve(address: str, modules: str) -> dict[str, Any] | None:
-    """Forks for whoever asks until standard input ends; returns what was asked for in the process that is to do it."""
+    """Forks for each request until standard input ends; returns the command in the process that is to run it."""
     gc.disable()
     for module in modules.split(","):
         importlib.import_module(module)
-    # Looked through for garbage, what was imported would be copied into each process.
+    # The garbage collector would copy what was imported into each process.
     gc.freeze()
     gc.enable()
     # A thread would not be there in the processes that are forked, though what it holds
@@ -206,7 +206,7 @@ def _serve(address: str, modules: str) -> dict[str, Any] | None:
 
 
 def _watched(connection: socket.socket) -> dict[str, Any]:
-    """Forks once more: the one process watches over the command and tells its end, in the other one this returns."""
+    """Forks once more: one process watches the command and reports its end, in the other one this returns."""
     head, rights, _, _ = connection.recvmsg(8, socket.CMSG_SPACE(8))
     length, body = int.from_bytes(head, "big"), b""
     while len(body) < length:
@@ -224,20 +224,20 @@ def _watched(connection: socket.socket) -> dict[str, Any]:
     for number, output in enumerate(outputs, start=1):
         os.dup2(output, number)
         os.close(output)
-    # Made anew: those that are there remember what they wrote to before.
+    # New streams: the old ones remember the files they wrote to before.
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(
         2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False
     )
-    asked: dict[str, Any] = json.loads(body)
-    return asked
+    command: dict[str, Any] = json.loads(body)
+    return command
 
 
 def _watch(connection: socket.socket, pid: int) -> None:
     connection.sendall(f"{pid}\n".encode())
     ended = os.pidfd_open(pid)
-    # Whoever asked says nothing more: if there is something to read, it has gone, and
-    # the command goes too.
+    # The client sends nothing more: if its connection is readable, it has gone, and the
+    # command ends too.
     heard: list[Any] = [connection, ended]
     if ended not in select.select(heard, [], [])[0]:
         os.kill(pid, signal.SIGKILL)
@@ -246,11 +246,11 @@ def _watch(connection: socket.socket, pid: int) -> None:
         connection.sendall(f"{code}\n".encode())
 
 
-def _run_to_its_end(asked: Mapping[str, Any]) -> None:
+def _run_to_its_end(command: Mapping[str, Any]) -> None:
     """Runs a command and ends the process as Python would, but without taking apart all that was imported."""
     code: Any = 0
     try:
-        _become(asked)
+        _execute(command)
     except SystemExit as stop:
         code = stop.code or 0
         if not isinstance(code, int):
@@ -266,17 +266,17 @@ def _run_to_its_end(asked: Mapping[str, Any]) -> None:
     os._exit(code)
 
 
-def _become(asked: Mapping[str, Any]) -> None:
-    os.chdir(asked["cwd"])
+def _execute(command: Mapping[str, Any]) -> None:
+    os.chdir(command["cwd"])
     os.environ.clear()
-    os.environ.update(asked["environment"])
+    os.environ.update(command["environment"])
     sys.path[1:1] = [
-        place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place
+        path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path
     ]
-    words = asked["words"]
+    words = command["words"]
     if words[0] == "-m":
         sys.argv = words[1:]
-        sys.path[0] = asked["cwd"]
+        sys.path[0] = command["cwd"]
         runpy.run_module(words[1], run_name="__main__", alter_sys=True)
     else:
         sys.argv = words
@@ -288,9 +288,9 @@ def _main(verb: str, address: str, *words: str) -> int:
     if verb == "ask":
         code = _ask(address, words, str(Path.cwd()), os.environ, (1, 2)).wait()
         return code if code >= 0 else 128 - code
-    asked = _serve(address, words[0])
-    if asked is not None:
-        _run_to_its_end(asked)
+    command = _serve(address, words[0])
+    if command is not None:
+        _run_to_its_end(command)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What `medcalc.yaml` calls."""
+"""The functions that `medcalc.yaml` calls."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _PROMPTS = load_prompts(MEDCALC)
 
 
 def rows(config: str = "v1.0", **_: Any) -> dict[str, Any]:
-    """The dataset by split, fetched and built where it is not there."""
+    """Loads the dataset by split; fetches and builds it if it is missing."""
     return {"test": medical_tasks.load("medcalc_bench", config=config, split="test")}
 
 

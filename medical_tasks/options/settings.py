@@ -82,7 +82,16 @@ def setting_text(value: object) -> str:
 def _written(value: str) -> str:
     """Writes a value for `read_settings`, in double quotes if necessary."""
     reread, _ = _setting_at(value, 0, "") if not value.startswith('"') else ("", 0)
-    if reread == value:
+    # With the settings behind it, a value that begins like JSON may become JSON.
+    begins_like_json = value.startswith(("{", "["))
+    if reread == value and (_is_json(value) or not begins_like_json):
         return value
     doubled = value.replace('"', '""')
     return f'"{doubled}"'
+
+
+def _is_json(text: str) -> bool:
+    with contextlib.suppress(ValueError, RecursionError):
+        json.loads(text)
+        return True
+    return False

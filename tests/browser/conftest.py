@@ -35,7 +35,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Names of other machines do not exist for it.
+    # It resolves no names of other machines.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
 not_in_firefox = pytest.mark.skipif(
@@ -45,17 +45,17 @@ DESKTOP, PHONE = (1280, 900), (360, 740)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leaves these tests out unless the command names them: they need a browser and take their time."""
-    asked = [
+    """Leaves these tests out unless the command names them: they need a browser and are slow."""
+    paths = [
         Path(config.invocation_params.dir, argument.split("::")[0]).resolve()
         for argument in config.args
     ]
-    return None if any(path == HERE or HERE in path.parents for path in asked) else True
+    return None if any(path == HERE or HERE in path.parents for path in paths) else True
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium, or what FIREFOX names: headless, with an empty profile of its own."""
+    """Chromium, or the browser at FIREFOX: headless, with an empty profile."""
     api = pytest.importorskip(
         "playwright.sync_api",
         reason="playwright is not installed (pip install .[browser])",
@@ -78,7 +78,7 @@ def browser() -> Iterator[Browser]:
 
 
 def is_local(address: str) -> bool:
-    """Whether a request stays on this machine."""
+    """Reports whether a request stays on this machine."""
     parts = urlsplit(address)
     return parts.scheme in {"file", "data", "blob", "about"} or parts.hostname in {
         "127.0.0.1",
@@ -87,18 +87,18 @@ def is_local(address: str) -> bool:
 
 
 class Watched:
-    """What went wrong in a page, unseen."""
+    """Collects errors and requests of a page."""
 
     def __init__(self, page: Page) -> None:
         self.faults: list[str] = []
         self.requests: list[str] = []
-        page.on("console", self._said)
+        page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.faults.append(f"exception: {error}"))
         page.on("request", lambda request: self.requests.append(request.url))
 
-    def _said(self, said: Any) -> None:
-        if said.type == "error":
-            self.faults.append(f"console: {said.text}")
+    def _on_console(self, message: Any) -> None:
+        if message.type == "error":
+            self.faults.append(f"console: {message.text}")
 
     def problems(self) -> list[str]:
         return self.faults + [
@@ -141,7 +141,7 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
         return page
 
     yield opened
-    problems = [problem for one in watched for problem in one.problems()]
+    problems = [problem for watcher in watched for problem in watcher.problems()]
     for context in contexts:
         context.close()
     assert problems == []
@@ -164,14 +164,14 @@ def axe() -> Callable[..., list[str]]:
         # Run as the page's own inspector would: a page's policy need not be weakened
         # for it.
         page.evaluate(script)
-        found = page.evaluate(
+        results = page.evaluate(
             "within => axe.run(within || document, { resultTypes: ['violations'] })",
             within,
         )
-        assert found["passes"], "axe looked at nothing"
+        assert results["passes"], "axe looked at nothing"
         return [
             f"{violation['impact']} {violation['id']}: {node['target']} {node['failureSummary']}"
-            for violation in found["violations"]
+            for violation in results["violations"]
             if violation["impact"] in {"serious", "critical"}
             for node in violation["nodes"]
         ]
@@ -180,5 +180,5 @@ def axe() -> Callable[..., list[str]]:
 
 
 def no_sideways(page: Page) -> bool:
-    """Whether the page itself does not scroll sideways."""
+    """Reports whether the page itself does not scroll sideways."""
     return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))

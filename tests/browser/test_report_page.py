@@ -27,7 +27,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_it_opens_everywhere_and_everyone_can_read_it(
+def test_the_page_opens_at_every_size_and_is_accessible(
     open_page: Callable[..., Any],
     axe: Callable[..., list[str]],
     report: str,
@@ -48,7 +48,7 @@ def test_it_opens_everywhere_and_everyone_can_read_it(
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
-def test_the_first_screen_says_how_good_how_sure_and_compared_with_whom(
+def test_the_first_screen_shows_value_interval_and_published_results(
     open_page: Callable[..., Any], tmp_path: Path, size: tuple[int, int]
 ) -> None:
     path = tmp_path / "one.html"
@@ -60,9 +60,9 @@ def test_the_first_screen_says_how_good_how_sure_and_compared_with_whom(
         encoding="utf-8",
     )
     page = open_page(path.as_uri(), size=size)
-    known = task.entry["metrics"]["accuracy"]
+    accuracy = task.entry["metrics"]["accuracy"]
     value, low, high = (
-        f"{100 * known[end]:.1f}" for end in ("value", "ci_low", "ci_high")
+        f"{100 * accuracy[end]:.1f}" for end in ("value", "ci_low", "ci_high")
     )
     big = page.locator(".mt-big")
     assert (
@@ -81,8 +81,13 @@ def test_the_first_screen_says_how_good_how_sure_and_compared_with_whom(
         rows.locator(".mt-line-value").first.inner_text()
         == f"{value} % ({low} to {high}), n = 16"
     )
-    for seen in (page.locator("h1"), big, rows.last, page.locator(".mt-legend").first):
-        box = seen.bounding_box()
+    for element in (
+        page.locator("h1"),
+        big,
+        rows.last,
+        page.locator(".mt-legend").first,
+    ):
+        box = element.bounding_box()
         assert box["y"] + box["height"] <= size[1]
     assert page.locator("h1").inner_text() == "ward-model on Sample"
 
@@ -196,7 +201,7 @@ def test_items_are_read_by_keyboard_alone(
 def test_items_begin_at_the_first_failure_with_two_answers_side_by_side(
     open_page: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """Also of texts that are HTML: they stay texts."""
+    """Texts that are HTML stay texts too."""
     answers = (
         "The dose is <b>5 mg</b> a day.",
         "The dose is <b>50 mg</b> each day, <i>at most</i>.",
@@ -204,12 +209,12 @@ def test_items_begin_at_the_first_failure_with_two_answers_side_by_side(
     tasks = []
     for run, answer, right in (("one", answers[0], 0.0), ("two", answers[1], 1.0)):
         task = calculation(run, items=4)
-        values = [{"accuracy": each} for each in (1.0, right, 0.0, None)]
-        made = [
-            replace(item, values=each, answer=answer)
-            for item, each in zip(task.items, values, strict=True)
+        values = [{"accuracy": accuracy} for accuracy in (1.0, right, 0.0, None)]
+        answered = [
+            replace(item, values=scores, answer=answer)
+            for item, scores in zip(task.items, values, strict=True)
         ]
-        tasks.append(replace(task, items=made))
+        tasks.append(replace(task, items=answered))
     path = tmp_path / "two.html"
     path.write_text(
         render_page(ReportData(title="Two", tasks=tasks, suite="suite 1")),
@@ -228,7 +233,7 @@ def test_items_begin_at_the_first_failure_with_two_answers_side_by_side(
     assert right.locator("ins").all_inner_texts() == ["50", "each", ", <i>at most</i>"]
     items.get_by_label("Decision").select_option(label="other than in another run (1)")
     assert items.locator(".mt-item-id").all_inner_texts() == ["note-0001"]
-    # On a phone the list is there first, with the failure marked in it.
+    # A phone shows the list first, with the failure marked in it.
     page = open_page(path.as_uri(), size=SIZES["phone"])
     page.locator("#task-calculate-items").scroll_into_view_if_needed()
     assert page.locator("[aria-selected=true] .mt-item-id").inner_text() == "note-0001"
@@ -254,17 +259,17 @@ def test_an_item_has_an_address(
         == "No item has the id absent."
     )
     # A credentialed item shows its id, groups, scores and hash.
-    said = (
+    text = (
         open_page(f"{report}#notes_open/10001", size=SIZES[size])
         .locator("#task-notes_open-items-detail")
         .inner_text()
     )
-    assert "Texts of credentialed data are not shown" in said
-    assert "6b86b273ff34" in said
-    assert "Question" not in said
+    assert "Texts of credentialed data are not shown" in text
+    assert "6b86b273ff34" in text
+    assert "Question" not in text
 
 
-def test_colours_are_the_readers_and_stay(
+def test_the_chosen_colours_are_kept(
     open_page: Callable[..., Any], report: str
 ) -> None:
     page = open_page(report, scheme="light")
@@ -279,7 +284,7 @@ def test_colours_are_the_readers_and_stay(
 
 
 @not_in_firefox
-def test_on_paper_all_is_open_and_black_on_white(
+def test_the_printed_page_is_unfolded_and_black_on_white(
     open_page: Callable[..., Any], report: str
 ) -> None:
     page = open_page(report, scheme="dark")
@@ -308,7 +313,7 @@ def test_on_paper_all_is_open_and_black_on_white(
 
 
 @not_in_firefox
-def test_without_scripts_all_but_the_items_is_there(
+def test_without_scripts_everything_but_the_items_is_shown(
     open_page: Callable[..., Any], report: str
 ) -> None:
     page = open_page(report, java_script_enabled=False)
@@ -341,10 +346,10 @@ def test_the_skip_link_comes_first_and_a_recipe_is_copied(
 
 
 @pytest.mark.parametrize("size", ["desktop", "phone"])
-def test_contents_lead_to_their_task_however_many_are_above(
+def test_links_of_the_contents_lead_to_their_task(
     open_page: Callable[..., Any], tmp_path: Path, size: str
 ) -> None:
-    """Tasks are laid out when somebody comes near them; what grows above must not carry away what is read."""
+    """Tasks are laid out as the reader scrolls near them; growth above must not move the task that is read."""
     sample = sample_report(items=3)
     tasks = [
         replace(task, name=f"{task.name}_{copy}")

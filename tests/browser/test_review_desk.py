@@ -22,10 +22,10 @@ Open = Callable[..., Any]
 
 @pytest.fixture
 def make_desk(tmp_path: Path) -> Iterator[Callable[..., DeskProcess]]:
-    """Opens a desk on an invented sheet; it is killed at the end."""
+    """Opens desks on invented sheets; they are killed at the end."""
     started: list[DeskProcess] = []
 
-    def made(**about: Any) -> DeskProcess:
+    def make(**about: Any) -> DeskProcess:
         path = tmp_path / "sheet.json"
         write_sheet(path, a_sheet(**about))
         desk = DeskProcess(path, tmp_path / "home")
@@ -33,42 +33,42 @@ def make_desk(tmp_path: Path) -> Iterator[Callable[..., DeskProcess]]:
         started.append(desk)
         return desk
 
-    yield made
+    yield make
     for desk in started:
         desk.kill()
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
-    """The lines that are on the disk."""
+def stored_lines(tmp_path: Path) -> Callable[[], list[dict[str, Any]]]:
+    """Returns the lines on the disk."""
     path = tmp_path / "sheet.desk" / "questions.jsonl"
     return lambda: [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def expect(page: Any, place: str, text: str) -> None:
-    """Waits until a part of the page says something."""
+def expect(page: Any, selector: str, text: str) -> None:
+    """Waits until an element of the page contains a text."""
     from playwright.sync_api import expect as expected
 
-    expected(page.locator(place)).to_contain_text(text, timeout=60_000)
+    expected(page.locator(selector)).to_contain_text(text, timeout=60_000)
 
 
 def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
     open_page: Open,
     make_desk: Callable[..., DeskProcess],
-    kept: Callable[[], list[dict[str, Any]]],
+    stored_lines: Callable[[], list[dict[str, Any]]],
 ) -> None:
     items = 200
     desk = make_desk(items=items)
     page = open_page(desk.addresses["ann"], expected_faults=True)
     expect(page, "#place", f"Item 1 of {items}")
     assert desk.addresses["ann"].rpartition("/")[2] not in page.url
-    wanted = {}
+    labels = {}
     for number in range(items):
         if number == 90:
             desk.kill()
         key, value = ("k", "keep") if number % 3 else ("x", "drop")
         page.keyboard.press(key)
-        wanted[f"p{number:04}"] = value
+        labels[f"p{number:04}"] = value
         if number == 92:
             expect(page, "#trouble", "Not saved yet")
             stored = page.evaluate("JSON.stringify(localStorage)")
@@ -79,8 +79,8 @@ def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
             expect(page, "#place", f"Item {number + 2} of {items}")
     expect(page, "#finished-text", f"{items} of {items} labelled")
     expect(page, "#saved", "Saved.")
-    lines = kept()
-    assert {line["item"]: line["value"] for line in lines} == wanted
+    lines = stored_lines()
+    assert {line["item"]: line["value"] for line in lines} == labels
     assert len(lines) == len({line["id"] for line in lines}) == items
     assert page.evaluate("Object.keys(localStorage).length") == 0
 
@@ -88,7 +88,7 @@ def test_200_items_are_labelled_by_keyboard_though_the_server_is_killed(
 def test_a_killed_browser_loses_no_label(
     open_page: Open,
     make_desk: Callable[..., DeskProcess],
-    kept: Callable[[], list[dict[str, Any]]],
+    stored_lines: Callable[[], list[dict[str, Any]]],
 ) -> None:
     desk = make_desk(items=5)
     page = open_page(desk.addresses["ann"], expected_faults=True)
@@ -103,13 +103,15 @@ def test_a_killed_browser_loses_no_label(
     again.goto(f"http://127.0.0.1:{desk.port}/")
     expect(again, "#place", "Item 2 of 5")
     expect(again, "#saved", "Saved. 1 of 5")
-    assert [(line["item"], line["value"]) for line in kept()] == [("p0000", "keep")]
+    assert [(line["item"], line["value"]) for line in stored_lines()] == [
+        ("p0000", "keep")
+    ]
 
 
 def test_notes_edits_and_undo_by_keyboard(
     open_page: Open,
     make_desk: Callable[..., DeskProcess],
-    kept: Callable[[], list[dict[str, Any]]],
+    stored_lines: Callable[[], list[dict[str, Any]]],
 ) -> None:
     desk = make_desk(items=3)
     page = open_page(desk.addresses["ann"])
@@ -132,7 +134,7 @@ def test_notes_edits_and_undo_by_keyboard(
     expect(page, "#place", "Item 1 of 3")
     assert page.input_value("#note") == "kind of unsure: x"
     assert page.input_value("#field-question") == "What was 0? Now?"
-    last = {line["item"]: line for line in kept()}
+    last = {line["item"]: line for line in stored_lines()}
     assert last["p0000"]["value"] == "keep"
     assert last["p0000"]["note"] == "kind of unsure: x"
     assert last["p0000"]["edits"] == {"question": "What was 0? Now?"}
@@ -168,11 +170,11 @@ def test_the_adjudicator_decides_without_names_and_sees_agreement(
         assert page.locator("#agreement").count() == 0
     page = open_page(desk.addresses["eve"])
     expect(page, "#place", "Item 1 of 1")
-    said = page.locator("#opinions").inner_text()
-    assert "Keep the question" in said
-    assert "Drop it" in said
-    assert "ann" not in said
-    assert "ben" not in said
+    opinions = page.locator("#opinions").inner_text()
+    assert "Keep the question" in opinions
+    assert "Drop it" in opinions
+    assert "ann" not in opinions
+    assert "ben" not in opinions
     expect(page, "#agreement", "75 % of 4")
     expect(page, "#agreement", "kappa 0.50")
     page.keyboard.press("k")
@@ -180,12 +182,12 @@ def test_the_adjudicator_decides_without_names_and_sees_agreement(
 
 
 SIZES = [(375, 740), (768, 1024), (1280, 800), (640, 400)]
-"""The last one is 1280 by 800 at 200 %."""
+"""The last size is 1280 by 800 at a zoom of 200 %."""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", SIZES)
-def test_everyone_can_read_it_at_every_size(
+def test_the_desk_is_accessible_at_every_size(
     open_page: Open,
     axe: Callable[..., list[str]],
     make_desk: Callable[..., DeskProcess],
@@ -203,7 +205,7 @@ def test_everyone_can_read_it_at_every_size(
     assert axe(page) == []
 
 
-def test_focus_goes_from_the_item_to_its_choices_and_is_seen(
+def test_focus_moves_from_the_item_to_its_choices_visibly(
     open_page: Open, make_desk: Callable[..., DeskProcess]
 ) -> None:
     desk = make_desk(items=2)

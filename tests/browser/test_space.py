@@ -1,4 +1,4 @@
-"""The leaderboard in a browser: ranks, filters, opens a model, compares, takes a good package and refuses a bad one."""
+"""The leaderboard in a browser: ranks, filters, a model, comparisons, a good package accepted and a bad one refused."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Space:
 
     def __init__(self, running: Served, board: Board) -> None:
         self.address, self.board = running.address, board
-        # Within a second nothing says which of a model's submissions is the newer one.
+        # Submissions of a model within one second have no order.
         self.ids = {
-            one.submitter.model: one.id
-            for one in board.submissions()
-            if "medcalc" in one.tasks
+            submission.submitter.model: submission.id
+            for submission in board.submissions()
+            if "medcalc" in submission.tasks
         }
 
 
@@ -56,8 +56,8 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
     store = tmp_path_factory.mktemp("store")
     board = Board(LocalStorage(store))
     for model, right in MODELS:
-        one = board.submit(package(model, right=right, of=40))
-        board.decide(one.id, "accepted", by="keeper")
+        submission = board.submit(package(model, right=right, of=40))
+        board.decide(submission.id, "accepted", by="keeper")
     for organisation, right in (("Their organisation", 30), ("An organisation", 40)):
         other = board.submit(
             package(
@@ -69,17 +69,15 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
             )
         )
         board.decide(other.id, "accepted", by="keeper")
-    known = {one.submitter.model: one.id for one in board.submissions()}
-    for model, of, unanswered in (
-        ("Strong", 40, 0),
-        ("Weak", 100, 5),
-    ):  # the second has no rank, and says so
+    ids = {entry.submitter.model: entry.id for entry in board.submissions()}
+    # The second one has no rank, with a note.
+    for model, of, unanswered in (("Strong", 40, 0), ("Weak", 100, 5)):
         direct = board.submit(
             package(
                 model, right=20, of=of, unanswered=unanswered, task="medcalc_direct"
             )
         )
-        board.decide(direct.id, "accepted", by="keeper", replaces=known[model])
+        board.decide(direct.id, "accepted", by="keeper", replaces=ids[model])
     refused = board.submit(package("Refused", right=1, of=40))
     board.decide(
         refused.id, "rejected", by="keeper", reason="No recipe of this model is known."
@@ -93,7 +91,7 @@ def shown(page: Page, what: str) -> None:
 
 
 def names(page: Page, table: str) -> list[str]:
-    # Below a name stands whether its result is comparable with the paper.
+    # Below a name the page states whether its result is comparable with the paper.
     cells = page.locator(f"#{table} tbody tr th").all_inner_texts()
     return [cell.partition("\n")[0] for cell in cells]
 
@@ -102,12 +100,12 @@ def ranks(page: Page, table: str) -> list[str]:
     return list(page.locator(f"#{table} tbody tr td:first-child").all_inner_texts())
 
 
-def test_models_are_ranked_by_what_is_chosen_and_nobody_by_what_they_lack(
+def test_models_are_ranked_by_the_chosen_tasks_and_not_without_results(
     space: Space, open_page: OpenPage
 ) -> None:
     page = open_page(space.address)
     shown(page, "#models tbody th")
-    # By one task at first, since half of the models lack the other.
+    # At first by one task, since half of the models lack the other.
     assert names(page, "models") == ["Strong", "Middle", HOSTILE, "Weak"]
     # Wilson intervals of 36, 24, 20 and 6 of 40 overlap in the middle alone.
     assert ranks(page, "models") == ["1", "2–3", "2–3", "4"]
@@ -129,7 +127,7 @@ def test_models_are_ranked_by_what_is_chosen_and_nobody_by_what_they_lack(
     assert "tasks=medcalc%2Cmedcalc_direct" in page.url
 
 
-def test_a_table_sorts_filters_hides_columns_and_can_be_taken_away(
+def test_a_table_sorts_filters_hides_columns_and_is_downloaded(
     space: Space, open_page: OpenPage, tmp_path: Path
 ) -> None:
     page = open_page(f"{space.address}/?task=medcalc")
@@ -148,7 +146,7 @@ def test_a_table_sorts_filters_hides_columns_and_can_be_taken_away(
     page.reload()
     shown(page, f"#{table} th[data-name=licence]")
     assert (page.url, names(page, table)) == (address, ["Strong"])
-    if not FIREFOX:  # Playwright does not see there that a page hands out what it made
+    if not FIREFOX:  # there Playwright does not report the download of a generated file
         page.fill(f"#{table}-search", "")
         with page.expect_download() as download:
             page.get_by_role("button", name="This table as CSV").click()
@@ -156,7 +154,7 @@ def test_a_table_sorts_filters_hides_columns_and_can_be_taken_away(
         with (tmp_path / "table.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         assert [row["Model"] for row in rows] == ["Middle", HOSTILE, "Strong", "Weak"]
-        told = [
+        cells = [
             rows[0][name]
             for name in (
                 "Rank",
@@ -166,7 +164,7 @@ def test_a_table_sorts_filters_hides_columns_and_can_be_taken_away(
                 "Licence",
             )
         ]
-        assert told == ["2–3", "60.0", "44.6 to 73.7", "40 of 40", "not said"]
+        assert cells == ["2–3", "60.0", "44.6 to 73.7", "40 of 40", "not said"]
     page.select_option("#group", label="v1.0 test, official prompts (2)")
     shown(page, f"#{table} tbody th:has-text('Elsewhere')")
     page.get_by_role("link", name="Compare two of these models").click()
@@ -178,7 +176,7 @@ def test_a_table_sorts_filters_hides_columns_and_can_be_taken_away(
     )
 
 
-def test_links_are_steps_to_come_back_from(space: Space, open_page: OpenPage) -> None:
+def test_links_are_steps_of_the_history(space: Space, open_page: OpenPage) -> None:
     page = open_page(f"{space.address}/?view=about")
     shown(page, "text=About this leaderboard")
     page.get_by_role("link", name="Leaderboard", exact=True).click()
@@ -227,7 +225,7 @@ def test_a_line_joins_the_best_also_where_lower_is_better(
     page.goto(f"{space.address}/?task=medcalc")
     shown(page, "figcaption:has-text('1 of 4 are not drawn')")
     best = page.locator(".mtl-scatter a:has(.mtl-best)")
-    assert {each.get_attribute("aria-label") for each in best.all()} == {
+    assert {mark.get_attribute("aria-label") for mark in best.all()} == {
         "Strong: 90.0 %",
         "Weak: 15.0 %",
     }
@@ -283,8 +281,8 @@ def test_a_bad_package_is_refused_and_a_good_one_waits(
     page.set_input_files("#package", good)
     shown(page, ".mtl-notice-good")
     with page.expect_event("requestfinished", lambda request: request.method == "POST"):
-        late[0].continue_()  # the answer to what is not chosen any more
-    # by then the page has read it
+        late[0].continue_()  # the response about the file that is no longer selected
+    # after this request the page has read it
     page.evaluate("fetch('./').then(reply => reply.text())")
     page.get_by_role("button", name="Submit", exact=True).click()
     shown(page, "text=It is number 1 of 1 in the queue")
@@ -306,19 +304,19 @@ def test_every_view_is_accessible_and_keeps_to_its_width(
     for query in (*VIEWS, *GONE):
         page.goto(f"{space.address}/{query}")
         shown(page, ".mtl-title, .mtl-empty, .mtl-lead, .mtl-notice")
-        page.wait_for_timeout(50)  # columns are left out when the table stands
+        page.wait_for_timeout(50)  # columns are left out once the table is rendered
         assert axe(page) == [], query
         assert no_sideways(page), query
         assert page.evaluate(CUT) == [], query
-        if query in GONE:  # nothing stands in for what the address names
-            said, instead = map(
+        if query in GONE:  # nothing replaces the missing target of the address
+            notice, replacement = map(
                 page.locator,
                 (".mtl-notice-bad", ".mtl-verdict, #results, #medcalc-models"),
             )
-            assert (said.count(), instead.count()) == (1, 0), query
+            assert (notice.count(), replacement.count()) == (1, 0), query
 
 
-def test_the_keyboard_reaches_all(space: Space, open_page: OpenPage) -> None:
+def test_the_keyboard_reaches_every_control(space: Space, open_page: OpenPage) -> None:
     page = open_page(space.address)
     shown(page, "#models tbody th")
     reached = set()

@@ -1,4 +1,4 @@
-"""Arbitrary patients for the rule-based scores, drawn from the inputs that each of them declares."""
+"""Arbitrary patients for the rule-based scores, drawn from the inputs that a score declares."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.case_tables import tables
 
 
 def table(name: str) -> dict[str, Any]:
-    """A file of `cases`."""
-    found: dict[str, Any] = tables(__file__, name)
-    return found
+    """Reads a file of `cases`."""
+    content: dict[str, Any] = tables(__file__, name)
+    return content
 
 
 RANGES: dict[str, list[float]] = table("scores")["ranges"]
@@ -25,11 +25,11 @@ RANGES: dict[str, list[float]] = table("scores")["ranges"]
 SCORES: tuple[AnyCalculator, ...] = tuple(find(slug) for slug in RANGES)
 
 THRESHOLDS: dict[str, list[float]] = table("scores")["thresholds"]
-"""Values where a score changes: a conversion must not push a patient over the edge."""
+"""Values at which a score changes, by input."""
 
 
 def entity(item: Input) -> st.SearchStrategy[Any]:
-    """Anything that the input accepts, in the dataset's form."""
+    """Returns a strategy of all values that the input accepts, in the dataset's form."""
     if isinstance(item, Flag):
         return st.booleans()
     if isinstance(item, Choice):
@@ -66,8 +66,7 @@ def patients(score: AnyCalculator) -> st.SearchStrategy[dict[str, Any]]:
     optional = {
         item.name: entity(item) for item in score.inputs if item.absent is not REQUIRED
     }
-    if (
-        score.slug == "apache_ii"
-    ):  # one of the two oxygen values is needed, and which one depends on FiO2
+    # APACHE II needs one of the two oxygen values; which one depends on FiO2.
+    if score.slug == "apache_ii":
         required |= {name: optional.pop(name) for name in ("A-a gradient", "PaO2")}
     return st.fixed_dictionaries(required, optional=optional)

@@ -1,4 +1,4 @@
-"""A person's `key=value` texts, and what is printed for a person."""
+"""`key=value` arguments of `medical-tasks calc`, and the list of inputs that it prints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.case_tables import tabled
 
 
 @tabled("calculator", "arguments", "answer")
-def test_arguments_to_an_answer(
+def test_the_answer_to_arguments(
     calculator: str | int, arguments: list[str], answer: object
 ) -> None:
     result = calculate(calculator, from_arguments(calculator, arguments))
@@ -21,7 +21,7 @@ def test_arguments_to_an_answer(
     )
 
 
-def test_entities_come_under_the_datasets_names() -> None:
+def test_arguments_become_entities_with_the_names_of_the_dataset() -> None:
     assert from_arguments("fena", ["urine_sodium=20", "Na=140 mEq/L"]) == {
         "Urine sodium": "20",
         "Sodium": "140 mEq/L",
@@ -29,13 +29,13 @@ def test_entities_come_under_the_datasets_names() -> None:
 
 
 @tabled("arguments", "message")
-def test_slips_are_errors(arguments: list[str], message: str) -> None:
+def test_wrong_arguments_are_refused(arguments: list[str], message: str) -> None:
     with pytest.raises(CalculatorInputError, match=message):
         from_arguments("cha2ds2_vasc", arguments)
 
 
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
-def test_every_offered_key_is_accepted(entry: Any) -> None:
+def test_every_key_of_the_list_is_accepted(entry: Any) -> None:
     lines = render_inputs(entry).splitlines()
     keys = [line.split()[0] for line in lines[1 : len(entry.inputs) + 1]]
     assert len(set(keys)) == len(entry.inputs)

@@ -1,4 +1,4 @@
-"""The table of points: which class a value on a bound belongs to, and how the class is told."""
+"""Tables of points: the class of a value on a bound, and the words for the class."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ BANDS = {
 
 
 @tabled("name", "value", "points", "words")
-def test_classes(name: str, value: float, points: int, words: str) -> None:
+def test_points_and_words_of_a_class(
+    name: str, value: float, points: int, words: str
+) -> None:
     assert BANDS[name].find(value) == (points, words)
 
 

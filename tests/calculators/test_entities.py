@@ -1,4 +1,4 @@
-"""Entities in, answer out: names, absence, refusals and what the steps show."""
+"""From entities to an answer: names of inputs, absent findings, refusals, and the steps of the explanation."""
 
 from __future__ import annotations
 
@@ -13,74 +13,56 @@ from tests.case_tables import tabled
 MAN = {"age": [72, "years"], "sex": "Male"}
 
 
-@tabled("one", "other")
-def test_spellings_of_one_name(one: str, other: str) -> None:
-    assert fold(one) == fold(other)
+@tabled("spelling", "other")
+def test_spellings_of_one_name(spelling: str, other: str) -> None:
+    assert fold(spelling) == fold(other)
 
 
 def test_different_names_stay_different() -> None:
-    assert (
-        len(
-            {
-                fold(name)
-                for name in (
-                    "Stroke",
-                    "Stroke in the last month",
-                    "sodium",
-                    "Urine sodium",
-                    "age",
-                    "",
-                )
-            }
-        )
-        == 6
-    )
+    names = ["Stroke", "Stroke in the last month", "sodium", "Urine sodium", "age", ""]
+    assert len({fold(name) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize(
     "name",
     ["Congestive Heart Faliure", "Congestive Heart Failure", "chf", "heart_failure"],
 )
-@pytest.mark.parametrize("yes", [True, "True", "yes", "Y", 1, 1.0, "1", "present"])
-def test_a_finding_by_any_name_and_word(name: str, yes: object) -> None:
-    assert calculate(4, {**MAN, name: yes}).answer == 2
+def test_a_finding_by_any_name(name: str) -> None:
+    assert calculate(4, {**MAN, name: True}).answer == 2
+
+
+@pytest.mark.parametrize("value", [True, "True", "yes", "Y", 1, 1.0, "1", "present"])
+def test_a_finding_that_is_present(value: object) -> None:
+    assert calculate(4, {**MAN, "chf": value}).answer == 2
 
 
 @pytest.mark.parametrize(
-    "no",
+    "value",
     [
-        False,
-        "False",
-        "no",
-        0,
-        "absent",
-        "None",
-        None,
-        "",
-        "Not mentioned",
-        "Not mentinoed",
+        *(False, "False", "no", 0, "absent", "None", None, ""),
+        *("Not mentioned", "Not mentinoed"),
     ],
 )
-def test_a_finding_that_is_not_there(no: object) -> None:
-    assert calculate(4, {**MAN, "Stroke": no}).answer == 1
+def test_a_finding_that_is_absent(value: object) -> None:
+    assert calculate(4, {**MAN, "Stroke": value}).answer == 1
 
 
-@pytest.mark.parametrize("odd", ["maybe", 2, 0.5, [True], "2"])
-def test_a_finding_that_cannot_be_read(odd: object) -> None:
+@pytest.mark.parametrize("value", ["maybe", 2, 0.5, [True], "2"])
+def test_a_finding_that_cannot_be_read(value: object) -> None:
     with pytest.raises(
         CalculatorInputError,
         match=r"CHA2DS2.*: Stroke: expected yes or no \(True or False\), got",
     ):
-        calculate(4, {**MAN, "Stroke": odd})
+        calculate(4, {**MAN, "Stroke": value})
 
 
 @pytest.mark.parametrize("word", ["Female", "female", "FEMALE", " F ", "woman"])
-def test_classes_in_any_case(word: str) -> None:
+def test_a_sex_in_any_spelling(word: str) -> None:
     assert calculate(4, {"age": [50, "years"], "sex": word}).answer == 1
 
 
 @pytest.mark.parametrize("word", ["x", 1, None, "", ["male"]])
-def test_an_unknown_class_or_a_missing_one(word: object) -> None:
+def test_an_unknown_sex_or_none(word: object) -> None:
     with pytest.raises(
         CalculatorInputError,
         match="sex: expected one of 'male', 'female'|missing required input: sex",
@@ -98,7 +80,9 @@ def test_missing_required_inputs_are_all_named() -> None:
 
 
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
-def test_no_entities_at_all_is_an_error_or_absence(entry: Any) -> None:
+def test_without_entities_findings_are_absent_and_required_inputs_are_named(
+    entry: Any,
+) -> None:
     required = [item.name for item in entry.inputs if item.absent is REQUIRED]
     if required:
         with pytest.raises(
@@ -114,7 +98,7 @@ def test_no_entities_at_all_is_an_error_or_absence(entry: Any) -> None:
             entry.calculate({})
 
 
-def test_absent_findings_are_listed_and_said() -> None:
+def test_absent_findings_are_listed_and_explained() -> None:
     result = calculate(4, {**MAN, "Stroke": False})
     assert result.missing_taken_absent == (
         "Congestive Heart Failure",
@@ -129,14 +113,14 @@ def test_absent_findings_are_listed_and_said() -> None:
     assert "Stroke: no." in result.explanation
 
 
-def test_the_same_thing_twice() -> None:
-    twice = {**MAN, "Congestive Heart Faliure": True}
-    assert calculate(4, {**twice, "Congestive Heart Failure": True}).answer == 2
+def test_a_finding_under_two_names() -> None:
+    entities = {**MAN, "Congestive Heart Faliure": True}
+    assert calculate(4, {**entities, "Congestive Heart Failure": True}).answer == 2
     with pytest.raises(
         CalculatorInputError,
         match="Failure: given twice with different values, True and False; keep",
     ):
-        calculate(4, {**twice, "Congestive Heart Failure": False})
+        calculate(4, {**entities, "Congestive Heart Failure": False})
 
 
 def test_the_steps_show_values_conversions_points_and_the_answer() -> None:
@@ -158,20 +142,13 @@ def test_the_steps_show_values_conversions_points_and_the_answer() -> None:
     assert "Bauer" in result.source
 
 
-def test_answers_have_the_datasets_form() -> None:
-    pregnancy = {"Last menstrual date": "04/27/2010", "Current Date": "08/11/2010"}
-    assert calculate(69, pregnancy).answer == ("15 weeks", "1 days")
+def test_texts_of_answers_have_the_form_of_the_dataset() -> None:
+    pregnancy = {"Last menstrual date": "2010-04-27", "Current Date": "08/11/2010"}
     assert calculate(69, pregnancy).answer_text == "('15 weeks', '1 days')"
-    assert (
-        calculate(
-            13, {"Last menstrual date": "2010-04-27", "cycle length": [28, "days"]}
-        ).answer
-        == "02/01/2011"
-    )
     assert calculate(4, MAN).answer_text == "1"
 
 
-def test_answers_carry_no_binary_noise() -> None:
+def test_answers_have_no_rounding_errors_of_floats() -> None:
     # 130.1 − (99.4 + 18.7) − 12 is 0, but −1.4e-14 in floats; a label of 0 accepts only
     # 0.
     ions = {
@@ -183,7 +160,7 @@ def test_answers_carry_no_binary_noise() -> None:
     assert calculate(63, ions).answer == 0
 
 
-def test_unknown_calculators_and_conventions() -> None:
+def test_unknown_calculators_and_conventions_are_refused() -> None:
     with pytest.raises(
         CalculatorInputError,
         match="no calculator 'cha2ds2vask'; did you mean cha2ds2_vasc?",
@@ -206,12 +183,11 @@ def test_a_convention_changes_only_its_own_calculator() -> None:
 
 
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
-def test_every_input_of_every_calculator_is_whole(entry: Any) -> None:
+def test_inputs_are_found_by_their_names_and_read_their_values(entry: Any) -> None:
     for item in entry.inputs:
         assert item.expects
-        assert entry.input_named(item.name) is item
-        assert entry.input_named(item.name.upper()) is item
-        assert entry.input_named(item.parameter) is item
+        for name in (item.name, item.name.upper(), item.parameter):
+            assert entry.input_named(name) is item
         if isinstance(item, Quantity) and item.measure.unit not in ("", "%"):
             with pytest.raises(
                 CalculatorInputError, match="is outside what is possible"

@@ -1,4 +1,4 @@
-"""The same patient in other units, another order of entities or other spellings has the same answer."""
+"""Laws of the calculators: answers in other units, order or spelling, and monotonicity and round trips of some rules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medical_tasks.calculators import CALCULATORS, Result, calculate, find
+from medical_tasks.calculators import Result, calculate, find
+from medical_tasks.calculators.drugs import EQUIVALENT_MG
 from medical_tasks.calculators.infection import sofa
 from medical_tasks.calculators.inputs import Quantity
 from medical_tasks.calculators.units import convert
@@ -22,53 +23,45 @@ CASES = [
 ]
 
 
-def same(one: Result, other: Result) -> bool:
-    if isinstance(one.answer, float) and isinstance(other.answer, float):
-        return one.answer == pytest.approx(other.answer, rel=1e-9, abs=1e-9)
-    return one.answer == other.answer
+def same_answer(first: Result, second: Result) -> bool:
+    if isinstance(first.answer, float) and isinstance(second.answer, float):
+        return first.answer == pytest.approx(second.answer, rel=1e-9, abs=1e-9)
+    return first.answer == second.answer
 
 
 def in_other_units(slug: str, entities: dict[str, Any], choose: Any) -> dict[str, Any]:
-    """The same patient: each measured value in a unit that `choose` picks from the accepted ones."""
+    """Converts each measured value to a unit that `choose` picks from the accepted ones."""
     entry = find(slug)
-    other: dict[str, Any] = {}
+    converted = dict(entities)
     for name, raw in entities.items():
         item = entry.input_named(name)
-        other[name] = raw
         if isinstance(item, Quantity) and item.measure.accepts:
             measure = item.measure
             value, _ = measure.read(raw, name)
             unit = choose(measure.accepts)
-            other[name] = [
-                convert(value, measure.unit, unit, substance=measure.substance),
-                unit,
-            ]
-    return other
-
-
-def test_there_are_cases_for_every_calculator() -> None:
-    assert {slug for slug, _, _ in CASES} == {entry.slug for entry in CALCULATORS}
-    assert len(CASES) >= 3 * len(CALCULATORS)
+            number = convert(value, measure.unit, unit, substance=measure.substance)
+            converted[name] = [number, unit]
+    return converted
 
 
 @given(case=st.sampled_from(CASES), data=st.data())
-def test_other_units(
+def test_other_units_give_the_same_answer(
     case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject
 ) -> None:
-    # The golden cases stand on the thresholds, where a slip of one part in 10^16 would
+    # Many golden cases are on a threshold, where an error of one part in 10^16 would
     # change a class.
     slug, entities, conventions = case
-    other = in_other_units(
+    converted = in_other_units(
         slug, entities, lambda units: data.draw(st.sampled_from(units))
     )
-    assert same(
+    assert same_answer(
         calculate(slug, entities, conventions=conventions),
-        calculate(slug, other, conventions=conventions),
-    ), other
+        calculate(slug, converted, conventions=conventions),
+    ), converted
 
 
 @given(case=st.sampled_from(CASES), data=st.data())
-def test_other_order_and_spelling(
+def test_another_order_or_spelling_gives_the_same_answer(
     case: tuple[str, dict[str, Any], frozenset[str]], data: st.DataObject
 ) -> None:
     slug, entities, conventions = case
@@ -78,14 +71,12 @@ def test_other_order_and_spelling(
             [str.upper, str.lower, lambda name: name.replace(" ", "_"), str.strip]
         )
     )
-    other = {change(name): entities[name] for name in names}
-    one, two = (
-        calculate(slug, entities, conventions=conventions),
-        calculate(slug, other, conventions=conventions),
-    )
-    assert one.answer == two.answer
-    assert one.explanation.splitlines()[-1] == two.explanation.splitlines()[-1]
-    assert len(one.ignored) == len(two.ignored)
+    changed = {change(name): entities[name] for name in names}
+    first = calculate(slug, entities, conventions=conventions)
+    second = calculate(slug, changed, conventions=conventions)
+    assert first.answer == second.answer
+    assert first.explanation.splitlines()[-1] == second.explanation.splitlines()[-1]
+    assert len(first.ignored) == len(second.ignored)
 
 
 @given(
@@ -120,7 +111,9 @@ def test_maintenance_fluid_grows_without_jumps(weight: float, step: float) -> No
 
 
 @given(heart_rate=st.integers(30, 220), qt=st.integers(200, 700))
-def test_qt_formulas_agree_on_the_side_of_60(heart_rate: int, qt: int) -> None:
+def test_corrected_qt_is_longer_only_above_a_heart_rate_of_60(
+    heart_rate: int, qt: int
+) -> None:
     entities = {"QT interval": [qt, "msec"], "Heart Rate or Pulse": [heart_rate, "bpm"]}
     for slug in (
         "qtc_bazett",
@@ -136,17 +129,17 @@ def test_qt_formulas_agree_on_the_side_of_60(heart_rate: int, qt: int) -> None:
 
 
 @given(dose=st.integers(1, 1000), data=st.data())
-def test_steroids_there_and_back(dose: int, data: st.DataObject) -> None:
-    from medical_tasks.calculators.drugs import EQUIVALENT_MG
-
+def test_a_steroid_converted_and_back_is_the_same_dose(
+    dose: int, data: st.DataObject
+) -> None:
     source, target = (
         data.draw(st.sampled_from(sorted(EQUIVALENT_MG))) for _ in range(2)
     )
-    there = calculate(
+    converted = calculate(
         24, {"input steroid": [source, dose, "mg"], "target steroid": target}
     ).answer
     back = calculate(
-        24, {"input steroid": [target, there, "mg"], "target steroid": source}
+        24, {"input steroid": [target, converted, "mg"], "target steroid": source}
     ).answer
     assert back == pytest.approx(dose, rel=1e-9)
 
@@ -170,11 +163,12 @@ def test_gestational_age_adds_up(day: datetime.date, days: int) -> None:
     now = day + datetime.timedelta(days=days)
     answer = calculate(69, {"Last menstrual date": day, "Current Date": now}).answer
     assert isinstance(answer, tuple)
-    weeks, rest = (int(part.split()[0]) for part in answer)
-    assert (weeks * 7 + rest, rest < 7) == (days, True)
+    weeks, rest = (int(text.split()[0]) for text in answer)
+    assert weeks * 7 + rest == days
+    assert rest < 7
 
 
-def test_a_sofa_ratio_on_the_bound_is_free_of_binary_noise() -> None:
+def test_a_sofa_ratio_on_the_bound_has_no_rounding_errors_of_floats() -> None:
     healthy: dict[str, Any] = {
         "mechanical_ventilation": False,
         "cpap": False,
@@ -190,10 +184,7 @@ def test_a_sofa_ratio_on_the_bound_is_free_of_binary_noise() -> None:
             for drug in ("dopamine", "dobutamine", "epinephrine", "norepinephrine")
         },
     }
-    exact = 0
-    for tenths in range(
-        150, 1000
-    ):  # FiO2 from 15.0 to 99.9 %, and the PaO2 of a ratio of 300
+    for tenths in range(150, 1000):
         fio2 = tenths / 10
-        exact += sofa(**healthy, pao2_mm_hg=round(fio2 * 3, 1), fio2_percent=fio2)
-    assert exact == 850  # one point each, never two
+        pao2 = round(fio2 * 3, 1)  # a ratio of exactly 300
+        assert sofa(**healthy, pao2_mm_hg=pao2, fio2_percent=fio2) == 1, fio2

@@ -1,4 +1,4 @@
-"""Reading one measured value: every form it may come in, and what is refused with which words (`cases/measures.json`)."""
+"""Reading a measured value: the forms that are accepted, and the messages for others (`cases/measures.json`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import pytest
 from medical_tasks.calculators import CalculatorInputError, UnitError
 from medical_tasks.calculators.shared_inputs import SHARED, quantity, read_input
 from tests.calculators.score_strategies import table
-
-WEIGHT, SODIUM = quantity("weight_kg"), quantity("sodium_mmol_l")
 
 
 @pytest.mark.parametrize(
@@ -38,9 +36,7 @@ def test_forms_of_a_value(parameter: str, raw: object, value: float, line: str) 
         ),
     ],
 )
-def test_what_cannot_be_a_value_is_refused(
-    parameter: str, raw: object, message: str
-) -> None:
+def test_forms_that_are_refused(parameter: str, raw: object, message: str) -> None:
     with pytest.raises(CalculatorInputError, match=f"^{message}"):
         quantity(parameter).read(raw, str)
 
@@ -50,25 +46,23 @@ def test_a_wrong_unit_is_a_unit_error() -> None:
         UnitError,
         match="^weight: unit 'mg/dL' is not accepted; give one of: kg, g, lbs, oz, stone$",
     ):
-        WEIGHT.read([80.0, "mg/dL"], str)
+        quantity("weight_kg").read([80.0, "mg/dL"], str)
 
 
-def test_limits_themselves_are_accepted() -> None:
-    for item in (
-        WEIGHT,
-        quantity("height_cm"),
-        quantity("age_years"),
-        quantity("fio2_percent"),
-        quantity("temperature_c"),
-    ):
-        for limit in (item.measure.low, item.measure.high):
-            assert item.read([limit, item.measure.unit], str) == limit
+@pytest.mark.parametrize(
+    "parameter",
+    ["weight_kg", "height_cm", "age_years", "fio2_percent", "temperature_c"],
+)
+def test_limits_themselves_are_accepted(parameter: str) -> None:
+    item = quantity(parameter)
+    for limit in (item.measure.low, item.measure.high):
+        assert item.read([limit, item.measure.unit], str) == limit
 
 
-def test_limits_of_one_use_do_not_change_another() -> None:
+def test_limits_of_an_input_do_not_change_those_of_the_shared_one() -> None:
     urine = read_input(
         "urine_sodium_mmol_l", {"of": "sodium_mmol_l", "possible": [0.1, 1000]}, SHARED
     )
     assert urine.read([10, "mmol/L"], str) == 10
     with pytest.raises(CalculatorInputError, match="^Sodium: 10 mmol/L is outside"):
-        SODIUM.read([10, "mmol/L"], str)
+        quantity("sodium_mmol_l").read([10, "mmol/L"], str)

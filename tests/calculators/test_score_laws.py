@@ -1,4 +1,4 @@
-"""Laws that every rule-based score obeys for every patient that its inputs allow."""
+"""Laws of the rule-based scores, for every patient that their inputs allow."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medical_tasks.calculators import AnyCalculator, calculate
+from medical_tasks.calculators import AnyCalculator, calculate, find
 from medical_tasks.calculators.inputs import Flag
 from tests.calculators.score_strategies import RANGES, SCORES, patients
 
 every_score = pytest.mark.parametrize("score", SCORES, ids=lambda score: score.slug)
 some = settings(max_examples=20)
 
-# Findings that speak against the disease, and so take points away.
-AGAINST = {("wells_dvt", "alternative_diagnosis")}
-# Findings whose silence is not "no": an unmentioned cough is no cough.
+# Findings that make the disease less likely, and so take points away.
+NEGATIVE_FINDINGS = {("wells_dvt", "alternative_diagnosis")}
+# Findings that are present if the note does not mention them: no cough.
 TAKEN_AS_PRESENT = {"cough_absent", "cough_and_coryza_absent"}
 
 
-def test_the_scores_are_all_here() -> None:
-    assert len(SCORES) == len(RANGES) == 18
+def test_there_are_eighteen_scores() -> None:
+    assert len(SCORES) == 18
 
 
 @every_score
@@ -50,9 +50,10 @@ def test_the_steps_add_up_to_the_answer(
         re.search(r": ([+-][\d.]+), total (-?[\d.]+)\.$", line)
         for line in result.explanation.splitlines()
     ]
-    counted = [(float(step[1]), float(step[2])) for step in steps if step]
-    assert len(counted) >= 3
-    assert sum(points for points, _ in counted) == counted[-1][1] == result.answer
+    points = [float(step[1]) for step in steps if step]
+    totals = [float(step[2]) for step in steps if step]
+    assert len(points) >= 3
+    assert sum(points) == totals[-1] == result.answer
     last = result.explanation.splitlines()[-1]
     assert last == f"{score.name} = {result.answer:g}."
 
@@ -68,7 +69,7 @@ def test_a_further_finding_never_lowers_a_score(
         if isinstance(item, Flag):
             without: Any = calculate(score, {**patient, item.name: False}).answer
             with_it: Any = calculate(score, {**patient, item.name: True}).answer
-            if (score.slug, item.parameter) in AGAINST:
+            if (score.slug, item.parameter) in NEGATIVE_FINDINGS:
                 assert with_it <= without
             else:
                 assert with_it >= without
@@ -77,35 +78,33 @@ def test_a_further_finding_never_lowers_a_score(
 @every_score
 @given(data=st.data())
 @some
-def test_what_is_not_mentioned_is_absent(
+def test_findings_that_are_not_mentioned_are_absent(
     score: AnyCalculator, data: st.DataObject
 ) -> None:
     patient = data.draw(patients(score))
-    silent = {
+    defaults = {
         item.name: item.parameter in TAKEN_AS_PRESENT
         for item in score.inputs
         if isinstance(item, Flag)
     }
-    named = calculate(score, {**patient, **silent})
-    unnamed = calculate(
-        score, {name: value for name, value in patient.items() if name not in silent}
-    )
-    assert named.answer == unnamed.answer
-    assert set(silent) <= set(unnamed.missing_taken_absent)
-    assert not set(silent) & set(named.missing_taken_absent)
+    others = {name: value for name, value in patient.items() if name not in defaults}
+    mentioned = calculate(score, {**others, **defaults})
+    unmentioned = calculate(score, others)
+    assert mentioned.answer == unmentioned.answer
+    assert set(defaults) <= set(unmentioned.missing_taken_absent)
+    assert not set(defaults) & set(mentioned.missing_taken_absent)
 
 
 @given(data=st.data())
 @some
-def test_more_points_of_the_coma_score_never_worsen_the_patient(
+def test_a_higher_coma_score_never_raises_a_severity_score(
     data: st.DataObject,
 ) -> None:
-    for score in SCORES:
-        if score.slug in {"apache_ii", "sofa"}:
-            patient = data.draw(patients(score))
-            totals: list[Any] = [
-                calculate(score, {**patient, "Glasgow Coma Score": c}).answer
-                for c in range(3, 16)
-            ]
-            assert totals == sorted(totals, reverse=True)
-            assert totals[0] - totals[-1] == {"apache_ii": 12, "sofa": 4}[score.slug]
+    for slug, most in (("apache_ii", 12), ("sofa", 4)):
+        patient = data.draw(patients(find(slug)))
+        totals: list[Any] = [
+            calculate(slug, {**patient, "Glasgow Coma Score": points}).answer
+            for points in range(3, 16)
+        ]
+        assert totals == sorted(totals, reverse=True)
+        assert totals[0] - totals[-1] == most

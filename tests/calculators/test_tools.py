@@ -1,4 +1,4 @@
-"""The calculators as tools: what a model reads of them, their calls, and arguments beside the right ones."""
+"""The calculators as tools: their schemas, their calls, and arguments compared with the right ones."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from medical_tasks.calculators.tools import (
 )
 from tests.calculators.test_golden import cases
 
-COUNTS_IN_AGE = {"Age": [80, "years"], "sex": "female"}
-
 
 def test_every_calculator_is_a_typed_tool() -> None:
     assert CALCULATORS
@@ -31,11 +29,13 @@ def test_every_calculator_is_a_typed_tool() -> None:
         properties = tool.parameters["properties"]
         assert isinstance(properties, dict)
         assert list(properties) == [item.parameter for item in entry.inputs]
-        assert all(each["description"] for each in properties.values())
+        assert all(schema["description"] for schema in properties.values())
 
 
-def test_a_tool_called_with_what_the_entities_say_gives_the_rules_answer() -> None:
-    found = 0
+def test_a_call_with_the_arguments_of_the_entities_gives_the_answer_of_the_rule() -> (
+    None
+):
+    count = 0
     for slug, case in cases():
         if "entities" not in case or "answer" not in case:
             continue
@@ -43,28 +43,34 @@ def test_a_tool_called_with_what_the_entities_say_gives_the_rules_answer() -> No
         try:
             result = calculator.calculate(entities)
         except CalculatorInputError:
-            continue  # by a convention
+            continue  # the case needs a convention
         arguments = json.loads(json.dumps(known_arguments(calculator, entities)))
         schema = {**tool_of(calculator).parameters, "required": []}
-        refused = jsonschema.Draft202012Validator(schema).iter_errors(arguments)
-        # a number in a unit of its own is a text, which is read all the same
-        assert all(isinstance(each.instance, str) for each in refused)
-        answer = call(calculator, arguments).answer
-        wanted = result.answer
-        assert answer == (pytest.approx(wanted) if type(wanted) is float else wanted)
+        errors = jsonschema.Draft202012Validator(schema).iter_errors(arguments)
+        # A number in another unit is a text, which the tool accepts all the same.
+        assert all(isinstance(error.instance, str) for error in errors)
+        answer, expected = call(calculator, arguments).answer, result.answer
+        if isinstance(expected, float):
+            assert answer == pytest.approx(expected)
+        else:
+            assert answer == expected
         assert not compared(calculator, arguments, entities).errors, (slug, case)
-        found += 1
-    assert found > len(CALCULATORS)
+        count += 1
+    assert count > len(CALCULATORS)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"),
+    ("weight", "bmi"), [(70, "22.8571"), ("154.324 lbs", "22.8572")]
+)
+def test_the_answer_of_a_call(weight: object, bmi: str) -> None:
+    outcome = call(find("body_mass_index"), {"weight_kg": weight, "height_cm": 175})
+    assert outcome.text == f"Body Mass Index (BMI) = {bmi} kg/m^2"
+    assert outcome.answer is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
     [
-        (
-            {"weight_kg": 70, "height_cm": 175},
-            "Body Mass Index (BMI) = 22.8571 kg/m^2",
-        ),
-        ({"weight_kg": "154.324 lbs", "height_cm": 175}, "= 22.8572 kg/m^2"),
         ({"weight_kg": 70}, "Error: .*missing required input: height"),
         ({"weight_kg": 70, "height_cm": None}, "Error: .*missing required input"),
         ({"weight_kg": 70, "hight": 175}, "Error: .*no input 'hight'; did you mean"),
@@ -73,12 +79,10 @@ def test_a_tool_called_with_what_the_entities_say_gives_the_rules_answer() -> No
         ({"weight_kg": 70, "height_cm": 1.75}, "Error: .*outside what is possible"),
     ],
 )
-def test_a_call_is_answered_or_told_what_is_wrong(
-    arguments: Mapping[str, object], text: str
-) -> None:
-    called = call(find("body_mass_index"), arguments)
-    assert re.search(re.escape(text) if "Error" not in text else text, called.text)
-    assert (called.answer is None) == called.text.startswith("Error")
+def test_the_error_of_a_call(arguments: Mapping[str, object], message: str) -> None:
+    outcome = call(find("body_mass_index"), arguments)
+    assert re.match(message, outcome.text)
+    assert outcome.answer is None
 
 
 BMI = {"weight": [154, "lbs"], "height": [175, "cm"]}
@@ -108,12 +112,12 @@ BMI = {"weight": [154, "lbs"], "height": [175, "cm"]}
         ({}, {"weight_kg": "missing", "height_cm": "missing"}),
     ],
 )
-def test_what_is_wrong_with_a_measured_argument(
+def test_errors_of_measured_arguments(
     arguments: Mapping[str, object], errors: Mapping[str, ArgumentError]
 ) -> None:
-    found = compared(find("body_mass_index"), arguments, BMI)
-    assert found.errors == errors
-    assert found.stated == 2 + ("age" in errors)
+    comparison = compared(find("body_mass_index"), arguments, BMI)
+    assert comparison.errors == errors
+    assert comparison.stated == 2 + ("age" in errors)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +133,15 @@ def test_what_is_wrong_with_a_measured_argument(
         ({"stroke": "perhaps"}, 3, {"stroke": "value"}),
     ],
 )
-def test_what_is_wrong_with_findings(
+def test_errors_of_findings(
     arguments: Mapping[str, object], stated: int, errors: Mapping[str, ArgumentError]
 ) -> None:
-    entities = {**COUNTS_IN_AGE, "Stroke": True, "Hypertension history": False}
-    given = {"age_years": 80, "sex": "female", **arguments}
-    found = compared(find("cha2ds2_vasc"), given, entities)
-    assert (found.stated, found.errors) == (stated, errors)
+    entities = {
+        "Age": [80, "years"],
+        "sex": "female",
+        "Stroke": True,
+        "Hypertension history": False,
+    }
+    all_arguments = {"age_years": 80, "sex": "female", **arguments}
+    comparison = compared(find("cha2ds2_vasc"), all_arguments, entities)
+    assert (comparison.stated, comparison.errors) == (stated, errors)

@@ -1,4 +1,4 @@
-"""The converter: spellings, refusals, and the laws; values worked by hand stand in `tests/golden/conversions.json`."""
+"""The converter of units: spellings, refusals and laws; `tests/golden/conversions.json` has values worked out by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUANTITIES = {name: item for name, item in SHARED.items() if isinstance(item, Qu
 
 
 @tabled("spellings", "folded")
-def test_spellings_of_one_unit(spellings: tuple[str, ...], folded: str) -> None:
+def test_spellings_of_a_unit(spellings: tuple[str, ...], folded: str) -> None:
     assert {fold_unit(spelling) for spelling in spellings} == {folded}
 
 
@@ -30,7 +30,7 @@ def test_impossible_units_are_refused(
         )
 
 
-def test_a_refusal_names_thing_unit_and_what_is_accepted() -> None:
+def test_a_refusal_names_the_input_the_unit_and_those_accepted() -> None:
     with pytest.raises(
         UnitError,
         match=r"^creatinine: unit 'IU/L' is not accepted; give one of: mg/dL, µmol/L, mmol/L$",
@@ -44,8 +44,8 @@ def test_every_unit_that_a_message_offers_is_accepted() -> None:
         measure = item.measure
         middle = (measure.low + measure.high) / 2
         for unit in measure.accepts:
-            there = convert(middle, measure.unit, unit, substance=measure.substance)
-            value, line = measure.read([there, unit], item.name)
+            number = convert(middle, measure.unit, unit, substance=measure.substance)
+            value, line = measure.read([number, unit], item.name)
             assert value == pytest.approx(middle, rel=1e-9), (item.name, unit)
             assert line.startswith(item.name)
 
@@ -55,19 +55,18 @@ def test_every_unit_that_a_message_offers_is_accepted() -> None:
     share=st.just(0.0) | st.floats(1e-9, 1),
     data=st.data(),
 )
-def test_there_and_back_is_the_same(
+def test_a_value_converted_and_back_is_the_same(
     name: str, share: float, data: st.DataObject
 ) -> None:
     measure = QUANTITIES[name].measure
     value = float(f"{measure.low + share * (measure.high - measure.low):.6g}")
     unit = data.draw(st.sampled_from(measure.accepts or (measure.unit,)))
-    there = convert(value, measure.unit, unit, substance=measure.substance)
-    # A laboratory prints six digits: its value comes back as the same float, so no
-    # threshold is crossed on the way.
-    assert convert(
-        there, unit, measure.unit, substance=measure.substance
-    ) == pytest.approx(value, rel=1e-13)
-    assert measure.read([there, unit], name)[0] == value
+    number = convert(value, measure.unit, unit, substance=measure.substance)
+    back = convert(number, unit, measure.unit, substance=measure.substance)
+    assert back == pytest.approx(value, rel=1e-13)
+    # A laboratory prints six digits: such a value is read as the same float, so that no
+    # conversion moves it over a threshold.
+    assert measure.read([number, unit], name)[0] == value
 
 
 @given(

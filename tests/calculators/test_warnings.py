@@ -1,4 +1,4 @@
-"""What an answer says of itself: values outside the published range, units that cannot be meant; by any door the same."""
+"""Warnings: values outside the published range, and doubtful units; the same from Python and the command line."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from medical_tasks.calculators import (
     AnyCalculator,
     CalculatorInputError,
     calculate,
+    find,
 )
 from medical_tasks.calculators.inputs import (
     REQUIRED,
@@ -39,18 +40,26 @@ MEASURED = {
     for item in entry.inputs
     if isinstance(item, Quantity) and item.measure.usual is not None
 }
+USUAL_QUANTITIES = {
+    "age": 50,
+    "weight": 60,
+    "height": 170,
+    "Heart Rate or Pulse": 80,
+    "Sodium": 150,
+    "Glucose": 150,
+    "Triglycerides": 150,
+    "Glasgow Coma Score": 15,
+    "FiO2": 21,
+}
 some = settings(max_examples=8)
 
 
 def usual(item: Input) -> object:
-    """A value of an input that nothing can be said against."""
+    """Returns a value of an input that causes no warning."""
     if isinstance(item, Quantity):
-        low, high = item.measure.usual or (
-            item.measure.low,
-            min(item.measure.high, 1000),
-        )
-        return {"age": 50, "weight": 60, "height": 170, "Heart Rate or Pulse": 80, "Sodium": 150, "Glucose": 150,
-                "Triglycerides": 150, "Glasgow Coma Score": 15, "FiO2": 21}.get(item.name, (low + high) / 2)  # fmt: skip
+        measure = item.measure
+        low, high = measure.usual or (measure.low, min(measure.high, 1000))
+        return USUAL_QUANTITIES.get(item.name, (low + high) / 2)
     if isinstance(item, Choice):
         return next(word for word, value in item.words.items() if value is not None)
     if isinstance(item, Day):
@@ -64,7 +73,7 @@ def usual(item: Input) -> object:
 
 
 def patient(entry: AnyCalculator) -> dict[str, Any]:
-    """A patient with every required input."""
+    """Returns entities with a usual value of every required input."""
     if entry.id == 49:
         return {"Morphine Dose": 10, "Morphine Dose Per Day": 2}
     return {
@@ -74,54 +83,49 @@ def patient(entry: AnyCalculator) -> dict[str, Any]:
     }
 
 
-def test_which_rules_have_a_published_range() -> None:
-    assert [entry.id for entry in CALCULATORS if entry.valid] == [
-        *(2, 3, 4, 9, 10, 11, 19, 20, 22, 25, 26, 29, 38, 44, 45, 46, 62)
-    ]
-    units = {entry.id: {i.parameter: i for i in entry.inputs} for entry in CALCULATORS}
+def test_published_ranges_are_shown_with_their_inputs() -> None:
+    ids = [2, 3, 4, 9, 10, 11, 19, 20, 22, 25, 26, 29, 38, 44, 45, 46, 62]
+    assert [entry.id for entry in CALCULATORS if entry.valid] == ids
     for entry in CALCULATORS:
+        inputs = {item.parameter: item for item in entry.inputs}
+        text = render_inputs(entry)
         for valid in entry.valid:
-            item = units[entry.id][valid.parameter]
+            item = inputs[valid.parameter]
             assert isinstance(item, Quantity)
-            assert f"{valid.span(item.measure.unit)} ({valid.source})" in render_inputs(
-                entry
-            )
+            assert f"{valid.span(item.measure.unit)} ({valid.source})" in text
 
 
 @pytest.mark.parametrize(
-    ("entry", "valid"), RANGED, ids=lambda part: getattr(part, "slug", "")
+    ("entry", "valid"), RANGED, ids=lambda value: getattr(value, "slug", "")
 )
 @given(data=st.data())
 @some
-def test_a_value_outside_the_published_range_is_answered_and_said(
+def test_a_value_outside_the_published_range_has_an_answer_and_a_warning(
     entry: AnyCalculator, valid: Any, data: st.DataObject
 ) -> None:
     item = next(item for item in entry.inputs if item.parameter == valid.parameter)
     assert isinstance(item, Quantity)
     low, high = item.measure.usual or (item.measure.low, item.measure.high)
     value = round(data.draw(st.floats(max(low, 0.5), high)), 1)
-    counted = math.floor(value) if item.measure.unit == "years" else value
+    compared = math.floor(value) if item.measure.unit == "years" else value
     entities = {**patient(entry), item.name: value}
     result = calculate(entry, entities)
     assert isinstance(result.answer, int | float)
-    said = [
-        warning
-        for warning in result.warnings
-        if warning.startswith(f"{item.name} {value:.6g} ")
-    ]
-    assert len(said) == (0 if valid.low <= counted <= valid.high else 1)
+    prefix = f"{item.name} {value:.6g} "
+    about_value = [text for text in result.warnings if text.startswith(prefix)]
+    assert len(about_value) == (0 if valid.low <= compared <= valid.high else 1)
     for warning in result.warnings:
         assert f"Warning: {warning}" in result.explanation.splitlines()[:-1]
-    for warning in said:
+    for warning in about_value:
         assert valid.span(item.measure.unit) in warning
         assert valid.source in warning
-    # The batch and the single form answer the same, with the same warnings.
+    # A line of a batch and `key=value` arguments give the same warnings.
     line = calculate_line({"calculator_id": entry.id, "inputs": entities})
-    assert (line["answer"], line["warnings"]) == (result.answer, list(result.warnings))
-    typed = from_arguments(
-        entry, [f"{name}={value}" for name, value in entities.items()]
-    )
-    assert calculate(entry, typed).warnings == result.warnings
+    assert line["answer"] == result.answer
+    assert line["warnings"] == list(result.warnings)
+    arguments = [f"{name}={value}" for name, value in entities.items()]
+    parsed = from_arguments(entry, arguments)
+    assert calculate(entry, parsed).warnings == result.warnings
 
 
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
@@ -129,22 +133,16 @@ def test_usual_values_have_no_warning(entry: AnyCalculator) -> None:
     assert calculate(entry, patient(entry)).warnings == ()
 
 
-def test_the_ideal_weight_matters_from_a_bmi_of_18_5_on() -> None:
-    def warnings(weight: float) -> int:
-        person = {
-            "sex": "Female",
-            "age": 50,
-            "weight": weight,
-            "height": 150,
-            "creatinine": 1,
-        }
-        return len(calculate(2, person).warnings)
-
-    # 18.5 × 1.5² = 41.625
-    assert [warnings(weight) for weight in (41.6, 41.7, 80)] == [0, 1, 1]
+# 18.5 × 1.5² = 41.625
+@pytest.mark.parametrize(("weight", "count"), [(41.6, 0), (41.7, 1), (80, 1)])
+def test_the_ideal_weight_matters_from_a_bmi_of_18_5_on(
+    weight: float, count: int
+) -> None:
+    person = {"sex": "Female", "age": 50, "height": 150, "creatinine": 1}
+    assert len(calculate(2, {**person, "weight": weight}).warnings) == count
 
 
-def test_every_input_with_units_of_two_kinds_knows_its_usual_range() -> None:
+def test_usual_ranges_are_within_what_is_possible() -> None:
     assert len(MEASURED) >= 20
     for _, item in MEASURED.values():
         low, high = item.measure.usual or (0, 0)
@@ -152,11 +150,11 @@ def test_every_input_with_units_of_two_kinds_knows_its_usual_range() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "item"), MEASURED.values(), ids=lambda part: getattr(part, "name", "")
+    ("entry", "item"), MEASURED.values(), ids=lambda value: getattr(value, "name", "")
 )
 @given(data=st.data())
 @some
-def test_a_number_with_the_unit_of_another_is_doubted(
+def test_a_number_with_another_unit_is_doubted(
     entry: AnyCalculator, item: Quantity, data: st.DataObject
 ) -> None:
     measure = item.measure
@@ -166,33 +164,35 @@ def test_a_number_with_the_unit_of_another_is_doubted(
     number = convert(value, measure.unit, right, substance=measure.substance)
     assert item.doubt([number, right], item.read([number, right], str)) is None
     misread = convert(number, wrong, measure.unit, substance=measure.substance)
-    if not measure.low <= misread <= measure.high:  # refused, with the same hint
+    if not measure.low <= misread <= measure.high:
         with pytest.raises(
             CalculatorInputError, match="is outside what is possible .*would be usual"
         ):
             item.read([number, wrong], str)
         return
     doubt = item.doubt([number, wrong], item.read([number, wrong], str))
-    assert (doubt is not None) == (not low <= misread <= high)
-    assert doubt is None or (
-        "would be usual" in doubt and doubt.endswith("Check the unit.")
-    )
+    if low <= misread <= high:
+        assert doubt is None
+    else:
+        assert doubt is not None
+        assert "would be usual" in doubt
+        assert doubt.endswith("Check the unit.")
 
 
 @pytest.mark.parametrize(
     ("calculator_id", "name", "raw", "hint"), table("measures")["doubted"]
 )
-def test_units_that_cannot_be_meant(
+def test_doubtful_units_are_warnings(
     calculator_id: int, name: str, raw: list[object], hint: str
 ) -> None:
-    entry = next(entry for entry in CALCULATORS if entry.id == calculator_id)
-    result = calculate(entry, {**patient(entry), name: raw})
+    entry = find(calculator_id)
+    entities = {**patient(entry), name: raw}
+    result = calculate(entry, entities)
     (doubt,) = result.unit_doubts
     assert hint in doubt
     assert doubt in result.warnings
-    assert calculate_line(
-        {"calculator_id": calculator_id, "inputs": {**patient(entry), name: raw}}
-    )["warnings"] == list(result.warnings)
+    line = calculate_line({"calculator_id": calculator_id, "inputs": entities})
+    assert line["warnings"] == list(result.warnings)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_units_that_cannot_be_meant(
         ("PaCO2", [8, "kPa"]),
     ],
 )
-def test_a_rare_patient_is_not_doubted(name: str, raw: list[object]) -> None:
+def test_rare_but_possible_values_are_not_doubted(name: str, raw: list[object]) -> None:
     entities = {
         "Temperature": 37,
         "Heart Rate or Pulse": 80,
@@ -213,63 +213,51 @@ def test_a_rare_patient_is_not_doubted(name: str, raw: list[object]) -> None:
     assert calculate(51, entities).unit_doubts == ()
 
 
-# One mechanism names the inputs of both forms.
-
-
-def slips(entry: AnyCalculator) -> st.SearchStrategy[str]:
-    """A name of an input with a letter lost, doubled or changed."""
-    names = [item.name for item in entry.inputs]
-
-    def misspell(name: str, place: int, letter: str, kind: int) -> str:
-        place %= len(name)
-        return (
-            name[:place] + name[place + 1 :],
-            name[:place] + letter + name[place:],
-            f"{name}{letter}{letter}",
-        )[kind]
-
-    letters = st.sampled_from("xqz")
-    return st.builds(
-        misspell, st.sampled_from(names), st.integers(0, 99), letters, st.integers(0, 2)
+@st.composite
+def misspelled_names(draw: st.DrawFn, entry: AnyCalculator) -> str:
+    """Names of inputs with a letter left out or put in, or with two more at the end."""
+    name = draw(st.sampled_from([item.name for item in entry.inputs]))
+    index = draw(st.integers(0, len(name) - 1))
+    letter = draw(st.sampled_from("xqz"))
+    misspellings = [
+        name[:index] + name[index + 1 :],
+        name[:index] + letter + name[index:],
+        f"{name}{letter}{letter}",
+    ]
+    return draw(
+        st.sampled_from(misspellings).filter(
+            lambda text: (
+                entry.input_named(text) is None and "=" not in text and text.strip()
+            )
+        )
     )
 
 
 @pytest.mark.parametrize("entry", CALCULATORS, ids=lambda entry: entry.slug)
 @given(data=st.data())
 @settings(max_examples=2)
-def test_a_slip_in_a_name_is_refused_alike_by_both_forms(
+def test_a_misspelled_name_is_refused_with_the_same_message_by_batch_and_arguments(
     entry: AnyCalculator, data: st.DataObject
 ) -> None:
-    name = data.draw(
-        slips(entry).filter(
-            lambda name: (
-                entry.input_named(name) is None and "=" not in name and name.strip()
-            )
-        )
-    )
-    line = calculate_line(
-        {"calculator_id": entry.id, "inputs": {**patient(entry), name: "1"}}
-    )
+    name = data.draw(misspelled_names(entry))
+    entities = {**patient(entry), name: "1"}
+    line = calculate_line({"calculator_id": entry.id, "inputs": entities})
     assert "answer" not in line
     with pytest.raises(CalculatorInputError) as error:
         from_arguments(entry, [f"{name}=1"])
     assert line["error"] == str(error.value)
     assert f"no input {name.strip()!r}" in line["error"]
-    assert line["error"].endswith(
-        f"Inputs: {', '.join(item.key for item in entry.inputs)}"
-    )
+    keys = ", ".join(item.key for item in entry.inputs)
+    assert line["error"].endswith(f"Inputs: {keys}")
 
 
-def test_what_the_dataset_gives_beside_a_rule_is_taken_by_both_forms() -> None:
-    assert [(entry.id, len(entry.unused)) for entry in CALCULATORS if entry.unused] == [
-        *((10, 1), (17, 1), (33, 2), (36, 1), (43, 1), (68, 1))
-    ]
+def test_entities_that_a_rule_does_not_use_are_accepted() -> None:
+    counts = {entry.id: len(entry.unused) for entry in CALCULATORS if entry.unused}
+    assert counts == {10: 1, 17: 1, 33: 2, 36: 1, 43: 1, 68: 1}
     line = calculate_line(
         {"calculator_id": 68, "inputs": {"LMP": "04/13/2009", "cycle length": 23}}
     )
     assert line["answer"] == "04/27/2009"
     assert "Not used: cycle length." in line["explanation"]
-    assert (
-        from_arguments(68, ["LMP=04/13/2009", "cycle_length=23"])["cycle_length"]
-        == "23"
-    )
+    arguments = from_arguments(68, ["LMP=04/13/2009", "cycle_length=23"])
+    assert arguments["cycle_length"] == "23"

@@ -16,13 +16,13 @@ def score_items(
     assert not arguments
     scores = []
     for item, response in zip(items, responses, strict=True):
-        said = ChoiceScores.from_text(response)
-        logprobs = [value for value in said.logprobs if value is not None]
+        choices = ChoiceScores.from_text(response)
+        logprobs = [value for value in choices.logprobs if value is not None]
         right = logprobs["ABC".index(item.fields["answer"])]
         values = {
             "accuracy": float(right == max(logprobs)),
             "logprob": right,
-            "n_tokens": float(sum(said.tokens)),
+            "n_tokens": float(sum(choices.tokens)),
         }
         scores.append(ItemScore(id=item.id, values=values))
     return scores

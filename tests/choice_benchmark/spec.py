@@ -1,4 +1,4 @@
-"""A benchmark that asks how probable choices are, over a dataset whose rows are of two levels; all of it in memory."""
+"""A benchmark of probabilities of choices, over an in-memory dataset whose rows have two levels."""
 
 from __future__ import annotations
 

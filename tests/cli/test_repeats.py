@@ -33,7 +33,7 @@ from tests.cli.wrong_use import refuse, wrong_use
 from tests.comparison.comparison_cases import compare_results
 from tests.fault_server import Call, FaultServer
 from tests.run_files import task_entry
-from tests.support import GeneratesOnly, asked, counts
+from tests.support import GeneratesOnly, counts, user_message
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
@@ -110,7 +110,8 @@ class Model(GeneratesOnly):
     ) -> None:
         prompts = prompt_set(MEDCALC, "own", None, arguments={})
         self.numbers = {
-            asked(prompts, item): number for number, item in enumerate(data.items)
+            user_message(prompts, item): number
+            for number, item in enumerate(data.items)
         }
         self.golds = [
             MEDCALC.benchmark.gold_response(MEDCALC, item) for item in data.items

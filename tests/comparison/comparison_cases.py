@@ -81,13 +81,13 @@ def row(key: str, right: float | None, **more: Any) -> dict[str, Any]:
 
 
 def rows(values: Sequence[float | None], **more: Any) -> list[dict[str, Any]]:
-    return [row(str(place), value, **more) for place, value in enumerate(values)]
+    return [row(str(number), value, **more) for number, value in enumerate(values)]
 
 
 def compared(
     of: Sequence[Mapping[str, Any]], label: str = "a", **recipe: Any
 ) -> Compared:
-    names = dict.fromkeys(["toy", *(each["task"] for each in of)])
+    names = dict.fromkeys(["toy", *(item["task"] for item in of)])
     entries: dict[str, Any] = {name: {"recipe": {**RECIPE, **recipe}} for name in names}
     return Compared(
         label=label, results={"schema_version": 1, "tasks": entries}, rows=of
@@ -95,8 +95,8 @@ def compared(
 
 
 def folder(path: Path, of: Sequence[Mapping[str, Any]], **recipe: Any) -> Path:
-    made = compared(of, **recipe)
-    write_run(path, made.results, made.rows)
+    run = compared(of, **recipe)
+    write_run(path, run.results, run.rows)
     return path
 
 
@@ -106,6 +106,6 @@ def cases(name: str) -> Any:
 
 
 def compare_results(
-    a: Compared, b: Compared, known: Mapping[str, TaskSpec], **more: Any
+    a: Compared, b: Compared, tasks: Mapping[str, TaskSpec], **more: Any
 ) -> dict[str, Any]:
-    return dict(compare_pairs([a, b], known, **more)[0].tasks)
+    return dict(compare_pairs([a, b], tasks, **more)[0].tasks)

@@ -34,7 +34,7 @@ RENAMED = {**RECIPE["data"], "source": {"renamed.csv": "1"}}
 ALL = Selection(by="all")
 
 
-def test_folders_are_compared_on_the_items_that_both_have_and_the_rest_is_said(
+def test_folders_are_compared_on_common_items_with_warnings_about_the_rest(
     tmp_path: Path,
 ) -> None:
     a = folder(
@@ -54,17 +54,17 @@ def test_folders_are_compared_on_the_items_that_both_have_and_the_rest_is_said(
     assert entry["n_items"] == 3
     assert entry["metrics"]["right"]["n"] == 2
     assert entry["metrics"]["right"]["difference"] == pytest.approx(0.5)
-    prompts, *told = entry["warnings"]
-    assert prompts.startswith(
+    prompt_warning, *other_warnings = entry["warnings"]
+    assert prompt_warning.startswith(
         "the prompts differ: only the second run's model was asked by this suite (prompts official)"
     )
-    assert told == [
+    assert other_warnings == [
         "2 items are in one run only and are left out",
         "1 items are not scored in both runs and are left out",
     ]
 
 
-def test_what_is_not_the_same_thing_is_refused() -> None:
+def test_runs_on_other_data_or_tasks_are_refused() -> None:
     a = compared(rows([1.0, 0.0]))
     for change, message in (
         ({"data": {"rows_sha256": "b"}}, "cannot be compared, their data differs"),
@@ -85,12 +85,12 @@ def test_what_is_not_the_same_thing_is_refused() -> None:
 
 
 def groups(
-    a: list[dict[str, Any]], b: list[dict[str, Any]], known: tuple[str, ...] = ()
+    a: list[dict[str, Any]], b: list[dict[str, Any]], recorded: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     first, second = compared(a), compared(b)
     for side in (first, second):
         side.results["tasks"]["toy"]["breakdown"] = {
-            "kind": {group: {} for group in known}
+            "kind": {group: {} for group in recorded}
         }
     return dict(
         compare_results(first, second, TASKS, selection=ALL)["toy"]["breakdown"]
@@ -100,12 +100,12 @@ def groups(
 def two_kinds(odd: list[float], even: list[float]) -> list[dict[str, Any]]:
     values = [*[("odd", value) for value in odd], *[("even", value) for value in even]]
     return [
-        row(str(place), value, group_kind=kind)
-        for place, (kind, value) in enumerate(values)
+        row(str(number), value, group_kind=kind)
+        for number, (kind, value) in enumerate(values)
     ]
 
 
-def test_holm_goes_over_the_groups_and_a_small_one_is_no_member() -> None:
+def test_holm_adjusts_over_the_groups_that_are_large_enough() -> None:
     # odd: 7 items right in B only, p = 2 / 2^7. even: 1 in A only and 6 in B only, p =
     # 2 (1 + 7) / 2^7.
     a = two_kinds([0.0] * 7 + [1.0] * 5, [1.0] + [0.0] * 6 + [1.0] * 5)
@@ -148,8 +148,8 @@ def test_holm_goes_over_the_groups_and_a_small_one_is_no_member() -> None:
         1,
         kind["even"]["right"]["p"],
     )
-    a = [{**each, "cluster": "n"} for each in two_kinds([0.0] * 12, [])]
-    b = [{**each, "cluster": "n"} for each in two_kinds([1.0] * 12, [])]
+    a = [{**item, "cluster": "n"} for item in two_kinds([0.0] * 12, [])]
+    b = [{**item, "cluster": "n"} for item in two_kinds([1.0] * 12, [])]
     assert groups(a, b)["kind"]["odd"]["right"]["too_few"] is True
 
 
@@ -163,13 +163,15 @@ def test_parts_are_compared_under_their_breakdown_and_nowhere_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "known", "expected"), CASES["an_item_counts_in_each_of_its_groups"]
+    ("value", "recorded", "expected"), CASES["an_item_counts_in_each_of_its_groups"]
 )
 def test_an_item_counts_in_each_of_its_groups(
-    told: str, known: tuple[str, ...], expected: list[str]
+    value: str, recorded: tuple[str, ...], expected: list[str]
 ) -> None:
-    found = groups(rows([1.0], group_kind=told), rows([1.0], group_kind=told), known)
-    assert sorted(found.get("kind", {})) == expected
+    breakdown = groups(
+        rows([1.0], group_kind=value), rows([1.0], group_kind=value), recorded
+    )
+    assert sorted(breakdown.get("kind", {})) == expected
 
 
 def test_three_runs_are_adjusted_over_their_pairs() -> None:
@@ -180,18 +182,18 @@ def test_three_runs_are_adjusted_over_their_pairs() -> None:
     c = compared(rows([1.0] * 6 + [0.0] + [0.0] + [1.0] * 4))
     two = compare_pairs([a, b, c], TASKS, selection=ALL)
     assert [pair.name for pair in two] == ["B - A", "C - A"]
-    found = [pair.tasks["toy"]["metrics"]["right"] for pair in two]
-    assert [entry["p"] for entry in found] == [
+    results = [pair.tasks["toy"]["metrics"]["right"] for pair in two]
+    assert [entry["p"] for entry in results] == [
         pytest.approx(2 / 128),
         pytest.approx(16 / 128),
     ]
-    assert [entry["p_holm"] for entry in found] == [
+    assert [entry["p_holm"] for entry in results] == [
         pytest.approx(4 / 128),
         pytest.approx(16 / 128),
     ]
     groups_of = [pair.tasks["toy"]["breakdown"]["kind"]["odd"]["right"] for pair in two]
     assert [entry["p_holm"] for entry in groups_of] == [
-        entry["p_holm"] for entry in found
+        entry["p_holm"] for entry in results
     ]
     three = compare_pairs([a, b, c], TASKS, all_pairs=True)
     assert [pair.name for pair in three] == ["B - A", "C - A", "C - B"]
@@ -199,10 +201,10 @@ def test_three_runs_are_adjusted_over_their_pairs() -> None:
     assert three[0].tasks["toy"]["metrics"]["right"]["p_holm"] == pytest.approx(6 / 128)
 
 
-def test_one_run_is_no_comparison_and_each_has_a_letter() -> None:
+def test_a_single_run_is_refused_and_runs_are_lettered() -> None:
     with pytest.raises(UsageError, match="needs at least two runs, got 1"):
         compare_pairs([compared(rows([1.0]))], TASKS)
-    assert [letter(place) for place in (0, 25, 26, 51, 52, 701, 702)] == [
+    assert [letter(number) for number in (0, 25, 26, 51, 52, 701, 702)] == [
         "A",
         "Z",
         "AA",
@@ -214,26 +216,26 @@ def test_one_run_is_no_comparison_and_each_has_a_letter() -> None:
 
 
 def with_others(label: str, **tasks: dict[str, Any]) -> Compared:
-    made = compared(rows([1.0, 0.0]), label)
+    run = compared(rows([1.0, 0.0]), label)
     others: Any = {name: {"recipe": recipe} for name, recipe in tasks.items()}
-    made.results["tasks"].update(others)
-    return made
+    run.results["tasks"].update(others)
+    return run
 
 
-def test_what_can_be_compared_is_and_the_rest_says_why_not() -> None:
+def test_comparable_tasks_are_compared_and_the_others_refused_with_a_reason() -> None:
     other = {**TASKS, "other": TASK}
     a = with_others("a", other={"task_version": "1-A"}, alone={}, new={})
     b = with_others("b", other={"task_version": "2-A"}, new={})
-    found = compare_results(a, b, other)
-    assert found["toy"]["refused"] == []
-    assert found["other"]["refused"][0].startswith(
+    entries = compare_results(a, b, other)
+    assert entries["toy"]["refused"] == []
+    assert entries["other"]["refused"][0].startswith(
         "the runs cannot be compared, their task version differs: '1-A' and '2-A'"
     )
-    assert found["alone"]["refused"] == ["only a has this task"]
-    assert found["new"]["refused"] == [
+    assert entries["alone"]["refused"] == ["only a has this task"]
+    assert entries["new"]["refused"] == [
         "this version of the suite does not know the task; update it"
     ]
-    assert {name for name, entry in found.items() if entry["metrics"]} == {"toy"}
+    assert {name for name, entry in entries.items() if entry["metrics"]} == {"toy"}
     with pytest.raises(UsageError, match="^alone: only a has this task$"):
         compare_results(a, b, other, selection=Selection(tasks=["alone"]))
     with pytest.raises(
@@ -257,16 +259,16 @@ def test_of_several_pairs_the_comparable_ones_are_compared() -> None:
         compare_pairs([c, a, b], TASKS)
 
 
-def test_only_the_metrics_asked_for() -> None:
+def test_only_requested_metrics_are_compared() -> None:
     a, b = compared(rows([1.0, 0.0])), compared(rows([1.0, 1.0]))
-    found = compare_results(
+    entry = compare_results(
         a, b, TASKS, selection=Selection(metrics=["share"], by="all")
     )["toy"]
-    assert list(found["metrics"]) == ["share"]
-    assert list(found["breakdown"]["section"]["top"]) == ["share"]
+    assert list(entry["metrics"]) == ["share"]
+    assert list(entry["breakdown"]["section"]["top"]) == ["share"]
     gone = [
-        {key: value for key, value in each.items() if key != "costly"}
-        for each in rows([1.0])
+        {key: value for key, value in item.items() if key != "costly"}
+        for item in rows([1.0])
     ]
     with pytest.raises(
         UsageError,
@@ -292,31 +294,31 @@ PAIRS = st.lists(
     ),
     max_size=30,
 )
-Made = list[tuple[float | None, float | None, int, str]]
+Drawn = list[tuple[float | None, float | None, int, str]]
 
 
-def sides(made: Made) -> list[list[dict[str, Any]]]:
+def sides(drawn: Drawn) -> list[list[dict[str, Any]]]:
     return [
         [
             row(
-                str(place),
-                (each[0], each[1])[side],
-                cluster=f"note {place // 2 if each[2] else place}",
-                group_kind=each[3],
+                str(number),
+                (item[0], item[1])[side],
+                cluster=f"note {number // 2 if item[2] else number}",
+                group_kind=item[3],
             )
-            for place, each in enumerate(made)
+            for number, item in enumerate(drawn)
         ]
         for side in (0, 1)
     ]
 
 
-def entries(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def entries(comparison: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Every entry of a comparison, those of groups too."""
-    toy = found["toy"]
+    toy = comparison["toy"]
     groups = {
         f"{by}/{group}/{name}": entry
-        for by, told in toy["breakdown"].items()
-        for group, metrics in told.items()
+        for by, by_group in toy["breakdown"].items()
+        for group, metrics in by_group.items()
         for name, entry in metrics.items()
     }
     return {**toy["metrics"], **groups}
@@ -324,8 +326,8 @@ def entries(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 @settings(max_examples=10)
 @given(PAIRS, st.integers(0, 99))
-def test_laws_of_every_comparison(made: Made, seed: int) -> None:
-    a, b = sides(made)
+def test_laws_of_every_comparison(drawn: Drawn, seed: int) -> None:
+    a, b = sides(drawn)
     same = entries(compare_results(compared(a), compared(a), TASKS, selection=ALL))
     assert {"right", "words", "share", "section/top/share"} <= set(same)
     for entry in same.values():
@@ -335,13 +337,14 @@ def test_laws_of_every_comparison(made: Made, seed: int) -> None:
         if entry["flips"] is not None:
             assert (entry["flips"]["improved"], entry["flips"]["worsened"]) == (0, 0)
     whole = compare_results(compared(a), compared(b), TASKS, selection=ALL)
-    one, other = (
+    forward, backward = (
         entries(whole),
         entries(compare_results(compared(b), compared(a), TASKS, selection=ALL)),
     )
-    assert set(one) == set(other)
-    for name, entry in one.items():  # the other way round everything is turned round
-        turned = other[name]
+    assert set(forward) == set(backward)
+    # Swapping the runs swaps their values and turns signs.
+    for name, entry in forward.items():
+        turned = backward[name]
         for here, there, sign in [
             ("difference", "difference", -1),
             ("ci_low", "ci_high", -1),
@@ -374,14 +377,16 @@ def test_laws_of_every_comparison(made: Made, seed: int) -> None:
 
 @settings(max_examples=8)
 @given(PAIRS)
-def test_groups_of_single_groups_make_up_the_whole(made: Made) -> None:
-    single = [(a, b, c, kind.split()[0]) for a, b, c, kind in made]
+def test_groups_of_single_groups_make_up_the_whole(drawn: Drawn) -> None:
+    single = [(a, b, c, kind.split()[0]) for a, b, c, kind in drawn]
     a, b = map(compared, sides(single))
     toy = compare_results(a, b, TASKS, selection=ALL)["toy"]
     groups = toy["breakdown"].get("kind", {}).values()
     for metric in ("right", "share"):
-        assert sum(each[metric]["n"] for each in groups) == toy["metrics"][metric]["n"]
         assert (
-            sum(each[metric]["flips"]["improved"] for each in groups)
+            sum(group[metric]["n"] for group in groups) == toy["metrics"][metric]["n"]
+        )
+        assert (
+            sum(group[metric]["flips"]["improved"] for group in groups)
             == toy["metrics"][metric]["flips"]["improved"]
         )

@@ -28,8 +28,8 @@ from tests.comparison.comparison_cases import (
 NO, YES = 0.0, 1.0
 
 
-def ids(found: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
-    return {name: [item["id"] for item in items] for name, items in found.items()}
+def ids(flips: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
+    return {name: [item["id"] for item in items] for name, items in flips.items()}
 
 
 def test_flips_are_in_the_order_of_ids_and_those_of_other_metrics_by_size() -> None:
@@ -42,16 +42,16 @@ def test_flips_are_in_the_order_of_ids_and_those_of_other_metrics_by_size() -> N
         row(key, right)
         for key, right in zip(keys, (YES, YES, NO, NO, YES), strict=True)
     ]
-    found = flipped_items(RIGHT, a, b, most=9, parsed=True)
-    assert ids(found) == {"improved": ["9", "10"], "worsened": ["b2", "b10"]}
-    assert found["improved"][0] == {
+    flips = flipped_items(RIGHT, a, b, most=9, parsed=True)
+    assert ids(flips) == {"improved": ["9", "10"], "worsened": ["b2", "b10"]}
+    assert flips["improved"][0] == {
         "id": "9",
         "a": 0.0,
         "b": 1.0,
         "parsed_a": "answer 9",
         "parsed_b": "answer 9",
     }
-    assert ids(flipped_items(HARM, a, b, most=9, parsed=True)) == ids(found)
+    assert ids(flipped_items(HARM, a, b, most=9, parsed=True)) == ids(flips)
     assert ids(flipped_items(RIGHT, a, b, most=1, parsed=True)) == {
         "improved": ["9"],
         "worsened": ["b2"],
@@ -104,7 +104,7 @@ def shown(
     )
 
 
-def test_the_first_metric_is_listed_unless_others_are_asked_for() -> None:
+def test_the_first_metric_is_listed_unless_others_are_requested() -> None:
     text, _ = shown(rows([NO, YES]), rows([YES, YES]))
     assert "toy, right: wrong -> right (improved), 1 item" in text
     assert "toy, harm" not in text
@@ -117,7 +117,7 @@ def test_the_first_metric_is_listed_unless_others_are_asked_for() -> None:
     assert "toy, both" not in text
 
 
-def test_a_small_group_says_so_in_place_of_an_interval() -> None:
+def test_a_small_group_shows_a_note_in_place_of_an_interval() -> None:
     text, _ = shown(rows([NO, YES]), rows([YES, YES]))
     (line,) = [
         line for line in text.splitlines() if line.split()[:2] == ["odd", "right"]
@@ -130,14 +130,14 @@ def test_a_small_group_says_so_in_place_of_an_interval() -> None:
     assert "only 2 pairs, fewer than 10: the interval is rough" in text
 
 
-def test_hostile_text_moves_nothing() -> None:
+def test_hostile_text_is_escaped_in_text_and_markdown() -> None:
     evil = "<script>alert(1)</script>|[x](javascript:1)`\x1b[2J\u202e\n# head"
     a = [row("0", NO, parsed=evil, group_kind=evil), row("1|<b>", NO, parsed=evil)]
     b = [row("0", YES, parsed=evil, group_kind=evil), row("1|<b>", YES, parsed=evil)]
     text, page = shown(a, b, label=evil)
-    for made in (text, page):
-        assert "\x1b" not in made
-        assert "\u202e" not in made
+    for output in (text, page):
+        assert "\x1b" not in output
+        assert "\u202e" not in output
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "\n# head" not in page

@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.cli import main
-from medical_tasks.comparison.gate_risk import Limit, risk_of_difference, risk_of_value
+from medical_tasks.comparison.gate_risk import (
+    Limit,
+    Risk,
+    risk_of_difference,
+    risk_of_value,
+)
 from medical_tasks.comparison.gating import GO, INCONCLUSIVE, NO_GO, Finding, gate
 from medical_tasks.comparison.policies import read_policy
 from medical_tasks.comparison.statistics import Columns
@@ -36,14 +41,14 @@ def policy_file(folder: Path, text: str) -> Path:
     return path
 
 
-def held(folder: Path, text: str, run: str) -> tuple[str, str]:
+def verdict_and_reasons(folder: Path, text: str, run: str) -> tuple[str, str]:
     """The verdict of a policy on a run, and the reasons."""
     verdict, findings = gate(read_policy(policy_file(folder, text)), [folder / run])
     return verdict, "; ".join(finding.reason for finding in findings)
 
 
-def changed(run: Path, folder: Path, task: str, **recipe: Any) -> Path:
-    """A copy of a run whose recipe says something else."""
+def copy_with_recipe(run: Path, folder: Path, task: str, **recipe: Any) -> Path:
+    """Copies a run with changes of its recipe."""
     results = json_of(run / "results.json")
     results["tasks"][task]["recipe"] |= recipe
     folder.mkdir(exist_ok=True)
@@ -79,7 +84,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         line = ["--tasks", task, "--config", config, "--out", str(home / folder)]
         judge = ["--judge", "lexical"] if task == "kqa" else []
         assert main([*reference, *line, *judge]) == 0
-    changed(home / "demo", home / "demo", "medcalc", model=MODEL)
+    copy_with_recipe(home / "demo", home / "demo", "medcalc", model=MODEL)
     rows = read_items(home / "baseline")
     for name, answer in (
         ("right", None),
@@ -124,9 +129,9 @@ def test_rules(
     policy = policy_file(runs, f"{scope}[[rule]]\n{rule}\n")
     for name, verdict in (("right", good), ("wrong", bad)):
         assert main(["gate", str(policy), str(runs / name), "--json"]) == CODES[verdict]
-        told = json.loads(capsys.readouterr().out)
-        assert told["verdict"] == verdict
-        assert all(finding["reason"] for finding in told["findings"])
+        output = json.loads(capsys.readouterr().out)
+        assert output["verdict"] == verdict
+        assert all(finding["reason"] for finding in output["findings"])
     both = gate(read_policy(policy), [runs / "right", runs / "wrong"])
     assert both[0] == max(good, bad, key=[GO, INCONCLUSIVE, NO_GO].index)
 
@@ -134,10 +139,10 @@ def test_rules(
 def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert held(runs, FRESH + AGAINST_WRONG, "right")[0] == GO
+    assert verdict_and_reasons(runs, FRESH + AGAINST_WRONG, "right")[0] == GO
     against_right = AGAINST_WRONG.replace("wrong", "right")
-    assert held(runs, FRESH + against_right, "wrong")[0] == NO_GO
-    changed(runs / "right", runs / "copy", "medcalc")
+    assert verdict_and_reasons(runs, FRESH + against_right, "wrong")[0] == NO_GO
+    copy_with_recipe(runs / "right", runs / "copy", "medcalc")
     for itself in ("right", "copy"):
         policy = policy_file(runs, FRESH + against_right)
         assert main(["gate", str(policy), str(runs / itself)]) == 2
@@ -170,7 +175,7 @@ def test_a_margin_is_held_item_by_item_and_never_against_the_run_itself(
         (FRESH, "part", "a part of a run: merge the parts"),
     ],
 )
-def test_other_results_than_the_policy_is_about_decide_nothing(
+def test_results_outside_the_scope_of_the_policy_are_inconclusive(
     scope: str, run: str, reason: str, runs: Path
 ) -> None:
     some = {"quick": ["--max-samples", "12"], "part": ["--shard", "1/2"]}.get(run, [])
@@ -185,7 +190,7 @@ def test_other_results_than_the_policy_is_about_decide_nothing(
             str(runs / f"{run}-0"),
         ]
         assert main(line) == 0
-        changed(runs / f"{run}-0", runs / run, "medcalc", model=MODEL)
+        copy_with_recipe(runs / f"{run}-0", runs / run, "medcalc", model=MODEL)
     rules = (
         f"{ACCURACY}at_least = 0.2",
         f"{ACCURACY}width_at_most = 0.9",
@@ -193,35 +198,41 @@ def test_other_results_than_the_policy_is_about_decide_nothing(
         f'{ACCURACY}against = "wrong"\nmargin = 0.9',
     )
     for rule in rules:
-        verdict, why = held(runs, f"{scope}\n[[rule]]\n{rule}", run)
+        verdict, why = verdict_and_reasons(runs, f"{scope}\n[[rule]]\n{rule}", run)
         assert (verdict, reason in why) == (INCONCLUSIVE, True), why
     # The same of the run that a margin is held against; a baseline may be that.
     against = f'[[rule]]\n{ACCURACY}against = "{run}"\nmargin = 0.9'
     if run in ("quick", "part"):
-        verdict, why = held(runs, f"{scope}\n{against}", "wrong")
+        verdict, why = verdict_and_reasons(runs, f"{scope}\n{against}", "wrong")
         assert (verdict, reason in why) == (INCONCLUSIVE, True), why
     if run == "baseline":
-        assert "is a baseline" not in held(runs, f"{scope}\n{against}", "wrong")[1]
+        assert (
+            "is a baseline"
+            not in verdict_and_reasons(runs, f"{scope}\n{against}", "wrong")[1]
+        )
 
 
 def test_a_difference_in_how_runs_were_made_is_accepted_by_name(runs: Path) -> None:
     prompts = {"set": "own", "sha256": "a" * 64}
-    changed(runs / "wrong", runs / "other", "medcalc", prompts=prompts)
+    copy_with_recipe(runs / "wrong", runs / "other", "medcalc", prompts=prompts)
     rule = AGAINST_WRONG.replace("wrong", "other")
-    verdict, why = held(runs, FRESH + rule, "right")
+    verdict, why = verdict_and_reasons(runs, FRESH + rule, "right")
     assert (verdict, 'accept = ["not_asked"]' in why) == (INCONCLUSIVE, True), why
-    assert held(runs, f'{FRESH}accept = ["not_asked"]\n{rule}', "right")[0] == GO
+    assert (
+        verdict_and_reasons(runs, f'{FRESH}accept = ["not_asked"]\n{rule}', "right")[0]
+        == GO
+    )
 
 
-def test_a_judge_by_words_decides_nothing(runs: Path) -> None:
-    changed(runs / "judged", runs / "named", "kqa", model=MODEL)
+def test_results_of_a_lexical_judge_are_inconclusive(runs: Path) -> None:
+    copy_with_recipe(runs / "judged", runs / "named", "kqa", model=MODEL)
     for rule in (
         'metric = "comprehensiveness"\nat_least = 0.2',
         'metric = "comprehensiveness"\nwidth_at_most = 0.9',
         "coverage_at_least = 0.5",
     ):
         text = f'[tasks.kqa]\nconfig = "demo"\n[[rule]]\ntask = "kqa"\n{rule}'
-        verdict, why = held(runs, text, "named")
+        verdict, why = verdict_and_reasons(runs, text, "named")
         assert (verdict, "a judge by words" in why) == (INCONCLUSIVE, True), why
 
 
@@ -238,36 +249,38 @@ def test_a_judge_by_words_decides_nothing(runs: Path) -> None:
         {"ci_low": 0.9},
     ],
 )
-def test_figures_that_its_items_deny_decide_nothing(
+def test_figures_that_contradict_the_items_are_inconclusive(
     runs: Path, tmp_path: Path, figures: dict[str, float]
 ) -> None:
-    copied = changed(runs / "wrong", tmp_path / "wrong", "medcalc")
+    copied = copy_with_recipe(runs / "wrong", tmp_path / "wrong", "medcalc")
     results = json_of(copied / "results.json")
     results["tasks"]["medcalc"]["metrics"]["accuracy"] |= figures
     (copied / "results.json").write_text(json.dumps(results), encoding="utf-8")
-    verdict, reason = held(
+    verdict, reason = verdict_and_reasons(
         tmp_path, f"{FRESH}[[rule]]\n{ACCURACY}at_least = 0.8\n", "wrong"
     )
     assert verdict == INCONCLUSIVE
     assert "not what items.parquet says" in reason
 
 
-def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
+def test_unanswered_items_count_as_the_worst(runs: Path) -> None:
     policy = policy_file(
         runs, f'{FRESH}[[rule]]\n{ACCURACY}margin = 0.3\nagainst = "right"'
     )
-    verdict, (found,) = gate(read_policy(policy), [runs / "half"])
-    assert (verdict, found.value) == (INCONCLUSIVE, 0.0)
-    assert -1.0 < (found.low or 0.0) <= -30 / 60
+    verdict, (finding,) = gate(read_policy(policy), [runs / "half"])
+    assert (verdict, finding.value) == (INCONCLUSIVE, 0.0)
+    assert -1.0 < (finding.low or 0.0) <= -30 / 60
     # An interval that leaves out 30 unanswered items is not narrow.
     assert (
-        held(runs, f"{FRESH}[[rule]]\n{ACCURACY}width_at_most = 0.4", "half")[0]
+        verdict_and_reasons(
+            runs, f"{FRESH}[[rule]]\n{ACCURACY}width_at_most = 0.4", "half"
+        )[0]
         == NO_GO
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "rule = 3",
@@ -376,13 +389,13 @@ def test_what_a_run_leaves_unanswered_counts_as_the_worst(runs: Path) -> None:
         ),
     ],
 )
-def test_a_policy_that_is_none_or_decides_nothing_is_refused(
-    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_invalid_and_pointless_policies_are_refused(
+    text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     policy = policy_file(tmp_path, text)
     assert main(["gate", str(policy), str(tmp_path)]) == 2
-    assert f"{policy}: " in (told := capsys.readouterr().err)
-    assert said in " ".join(told.split())
+    assert f"{policy}: " in (stderr := capsys.readouterr().err)
+    assert message in " ".join(stderr.split())
 
 
 def columns(values: Floats, metric: MetricSpec) -> Columns:
@@ -397,18 +410,18 @@ def test_the_risk_of_a_wrong_go() -> None:
     proportion = MetricSpec(name="right", kind="proportion", description="")
     mean = MetricSpec(name="share", kind="mean", description="")
     # Of 100, 88 must be right; P(88 or more of 100 at 0.8) = 0.0253 (binomial table).
-    found = risk_of_value(
+    risk = risk_of_value(
         columns(np.array([1.0] * 90 + [0.0] * 10), proportion), Limit(0.8)
     )
-    assert found is not None
-    assert found.exact
-    assert found.share == pytest.approx(0.0253, abs=5e-5)
+    assert risk is not None
+    assert risk.exact
+    assert risk.share == pytest.approx(0.0253, abs=5e-5)
     # Simulated for means: near the same for values that are all 0 or 1.
-    found = risk_of_value(columns(np.array([1.0] * 90 + [0.0] * 10), mean), Limit(0.8))
-    assert found is not None
-    assert not found.exact
-    assert found.share == pytest.approx(0.025, abs=0.015)
-    # No item lies beyond the limit, so nothing like this run stands on it.
+    risk = risk_of_value(columns(np.array([1.0] * 90 + [0.0] * 10), mean), Limit(0.8))
+    assert risk is not None
+    assert not risk.exact
+    assert risk.share == pytest.approx(0.025, abs=0.015)
+    # No item is beyond the limit, so no run like this one can be on it.
     assert risk_of_value(columns(np.array([0.9, 1.0] * 9), mean), Limit(0.5)) is None
     second = np.array([1.0] * 60 + [0.0] * 40)
     first = np.roll(second, 10)
@@ -416,12 +429,12 @@ def test_the_risk_of_a_wrong_go() -> None:
         metric=mean, shares=(1.0,), first=(first, np.ones(100)), second=(second, np.ones(100)),
         values=(first, second), clusters=None, missing=(),
     )  # fmt: skip
-    found = risk_of_difference(pair, Limit(-0.1))
-    assert found is not None
-    assert found.share == pytest.approx(0.025, abs=0.025)
+    risk = risk_of_difference(pair, Limit(-0.1))
+    assert risk is not None
+    assert risk.share == pytest.approx(0.025, abs=0.025)
     few = Finding(
         run="", rule="", group="", value=0.95, low=0.9, high=1.0, limit=0.9,
-        risk=type(found)(0.09, exact=False),
+        risk=Risk(0.09, exact=False),
     )  # fmt: skip
     assert few.decided(1).verdict == INCONCLUSIVE
     assert "a wrong GO in 9.0 % of runs" in few.decided(1).reason
@@ -448,15 +461,15 @@ def test_more_rules_never_decide_more(
         limit=limit,
         at_most=at_most,
     )
-    alone, among = (finding.decided(each).verdict for each in (1, rules))
+    alone, among = (finding.decided(count).verdict for count in (1, rules))
     assert among in (alone, INCONCLUSIVE)
     if alone == GO:  # such a run never breaks the rule
         assert among == GO
 
 
 def test_every_task_can_be_gated_on_its_usual_configuration(tmp_path: Path) -> None:
-    known = own_tasks()
-    for name, task in known.items():
+    tasks = own_tasks()
+    for name, task in tasks.items():
         metric = task.metrics[0]
         kind = "at_least" if metric.higher_is_better else "at_most"
         limit = (
@@ -473,7 +486,7 @@ def test_every_task_can_be_gated_on_its_usual_configuration(tmp_path: Path) -> N
 STRATA = 'by = "sex"\nstrata = "sample.csv"\n'
 
 
-def test_groups_of_a_table_of_one_s_own(runs: Path) -> None:
+def test_groups_come_from_the_users_table(runs: Path) -> None:
     """Half of the items are right, those of one group all: its figures are those of its items."""
     rows = read_items(runs / "half")
     answered = {row["id"] for row in rows if not row["unscored"]}
@@ -499,7 +512,7 @@ def test_groups_of_a_table_of_one_s_own(runs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "message"),
     [
         ('at_least = 0.5\nstrata = "sample.csv"', "strata needs by"),
         (
@@ -510,9 +523,11 @@ def test_groups_of_a_table_of_one_s_own(runs: Path) -> None:
         ('at_least = 0.5\nby = "sex"\nstrata = "twice.csv"', "in a row before"),
     ],
 )
-def test_what_is_wrong_with_a_table_of_strata(rule: str, said: str, runs: Path) -> None:
+def test_invalid_tables_of_strata_are_refused(
+    rule: str, message: str, runs: Path
+) -> None:
     (runs / "sample.csv").write_text("id,sex\n1,female\n", encoding="utf-8")
     (runs / "twice.csv").write_text("id,sex\n1,female\n1,male\n", encoding="utf-8")
     text = f"{FRESH}[[rule]]\n{ACCURACY}{rule}\n"
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         gate(read_policy(policy_file(runs, text)), [runs / "right"])

@@ -26,7 +26,7 @@ from medical_tasks.spec import MetricKind, MetricSpec
 
 
 def columns(first: Floats, second: Floats, kind: MetricKind, size: int = 1) -> Columns:
-    """Two runs, whose items stand in clusters of one size."""
+    """Two runs whose items are in clusters of one size."""
     ones = np.ones(len(first))
     return Columns(
         metric=MetricSpec(name="m", kind=kind, description=""),
@@ -57,21 +57,21 @@ def test_the_power_counts_every_outcome_by_the_test_of_compare() -> None:
 def test_the_half_width_is_that_of_the_interval_of_run() -> None:
     expected = 0.0
     for right in range(21):
-        made = proportion_interval([1] * right + [0] * (20 - right))
+        interval = proportion_interval([1] * right + [0] * (20 - right))
         chance = math.comb(20, right) * 0.1**right * 0.9 ** (20 - right)
-        expected += chance * (made.ci_high - made.ci_low) / 2.0
+        expected += chance * (interval.ci_high - interval.ci_low) / 2.0
     assert wilson_half_width(20, 0.1) == pytest.approx(expected)
     # 2 % right and 5 points wanted: by the root of p (1 - p) / n 31 items, which give 7
     # points.
-    found = needed_as_assumed(Goal("half_width", 0.05, truth=0.02), 31)
-    assert found.clusters == 49
-    assert found.whole_set == pytest.approx(0.068, abs=0.001)
+    plan = needed_as_assumed(Goal("half_width", 0.05, truth=0.02), 31)
+    assert plan.clusters == 49
+    assert plan.whole_set == pytest.approx(0.068, abs=0.001)
 
 
 @pytest.mark.parametrize(
     ("limit", "truth"), [(0.8, 0.85), (0.5, 0.6), (0.97, 0.99), (0.05, 0.1)]
 )
-def test_a_gate_stays_as_likely_to_say_go_with_more_items(
+def test_a_gate_stays_as_likely_to_pass_with_more_items(
     limit: float, truth: float
 ) -> None:
     needed = needed_as_assumed(Goal("at_least", limit, truth=truth), 10).clusters
@@ -83,13 +83,13 @@ def test_a_gate_stays_as_likely_to_say_go_with_more_items(
     assert mirrored.clusters == needed
 
 
-def test_the_fewest_is_sought_beyond_teeth() -> None:
+def test_the_smallest_size_is_searched_beyond_the_teeth_of_a_saw() -> None:
     assert fewest(lambda n: n >= 40 or n in (8, 9, 30, 31, 32), teeth=10) == 40
     with pytest.raises(UsageError, match="more than 1,000,000 items would be needed"):
         fewest(lambda n: False, teeth=1)
 
 
-def test_what_is_drawn_agrees_with_what_is_counted() -> None:
+def test_simulated_and_exact_plans_agree() -> None:
     """Clusters of two items that are alike are worth one item each."""
     # 40 of 200 items are right in the second run alone, 20 in the first alone.
     first = np.repeat([0.0, 1.0, 1.0, 0.0], [40, 20, 80, 60])
@@ -107,9 +107,9 @@ def test_what_is_drawn_agrees_with_what_is_counted() -> None:
 def test_a_mean_is_planned_by_its_own_interval() -> None:
     values = np.random.default_rng(4).beta(6.0, 2.0, 150)
     run = columns(values, values, "mean")
-    found = needed_from_runs(Goal("half_width", 0.02), run)
+    plan = needed_from_runs(Goal("half_width", 0.02), run)
     # 1.96 sd / 0.02, squared, for values that are not skewed much.
-    assert found.clusters == pytest.approx((1.96 * values.std() / 0.02) ** 2, rel=0.05)
+    assert plan.clusters == pytest.approx((1.96 * values.std() / 0.02) ** 2, rel=0.05)
     gate = needed_from_runs(Goal("at_least", 0.7, truth=0.75), run)
     population = Population.of_value(run, 0.75)
     assert population is not None
@@ -118,7 +118,7 @@ def test_a_mean_is_planned_by_its_own_interval() -> None:
     )
 
 
-def test_what_past_runs_cannot_tell_is_refused() -> None:
+def test_goals_that_past_runs_cannot_answer_are_refused() -> None:
     alike = np.array([1.0, 0.0] * 20)
     with pytest.raises(UsageError, match=r"differ on 0\.0% of the items"):
         needed_from_runs(Goal("difference", 0.1), columns(alike, alike, "proportion"))

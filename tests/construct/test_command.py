@@ -1,7 +1,4 @@
-"""The whole verb, as a hospital uses it.
-
-A twin's notes, a model behind a socket, sheets edited and read back.
-"""
+"""The whole command, as a hospital uses it: synthetic notes, a model behind a socket, edited sheets."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
 from tests.construct.ehrnoteqa.construction_files import (
     SAMPLED,
-    drafted,
+    draft_reply,
     is_second_step,
     patient_of,
     take_sample,
@@ -38,7 +35,7 @@ from tests.support import ROOT
 pytestmark = pytest.mark.usefixtures("here")
 
 FOLDER = Path("own")
-answer = drafted  # what `server` says
+answer = draft_reply  # the replies of `server`
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +49,7 @@ def sampled(source: Path) -> Path:
     return source
 
 
-def words(url: str, *more: str) -> list[str]:
+def generate_command(url: str, *more: str) -> list[str]:
     model = [
         "--model",
         "openai-api/here/m",
@@ -62,11 +59,11 @@ def words(url: str, *more: str) -> list[str]:
     return ["construct", "ehrnoteqa", "generate", "--folder", "own", *model, *more]
 
 
-def sheet(*more: str) -> int:
+def run_sheet(*more: str) -> int:
     return main(["construct", "ehrnoteqa", "sheet", "--folder", "own", *more])
 
 
-def imported(*sheets: str) -> int:
+def run_import(*sheets: str) -> int:
     return main(["construct", "ehrnoteqa", "import", "--folder", "own", *sheets])
 
 
@@ -77,32 +74,33 @@ def keep(row: dict[str, str]) -> dict[str, str]:
 def test_from_notes_to_a_benchmark(
     sampled: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(words(server.base_url)) == 0
+    assert main(generate_command(server.base_url)) == 0
     assert f"{SAMPLED} of {SAMPLED} patients have a draft" in capsys.readouterr().out
     assert {call.body["temperature"] for call in server.calls} == {1.0}
     drafts = read_lines(FOLDER / "drafts.jsonl")
-    assert len({draft["answer"] for draft in drafts}) > 1  # the model always said A
+    assert len({draft["answer"] for draft in drafts}) > 1  # the model always replied A
     for draft in drafts:
         right = draft["choices"]["ABCDE".index(draft["answer"])]
         assert right == f"the finding of {draft['id']}"
         assert draft["written_order"]["ABCDE".index(draft["answer"])] == "A"
-    made = json_of(FOLDER / "drafts.json")
-    assert made["figures"]["right_place_as_written"] == {
+    summary = json_of(FOLDER / "drafts.json")
+    assert summary["figures"]["right_place_as_written"] == {
         "A": SAMPLED,
         "B": 0,
         "C": 0,
         "D": 0,
         "E": 0,
     }
-    assert made["figures"]["right_is_longest"] == SAMPLED
-    assert made["recipe"]["model"]["temperature"] == "1.0"
+    assert summary["figures"]["right_is_longest"] == SAMPLED
+    assert summary["recipe"]["model"]["temperature"] == "1.0"
 
-    assert sheet("--reviewers", "ann,ben", "--overlap", "2") == 0
+    assert run_sheet("--reviewers", "ann,ben", "--overlap", "2") == 0
     first, second = FOLDER / "sheets" / "ann.csv", FOLDER / "sheets" / "ben.csv"
     rows = read_rows(first)[1:] + read_rows(second)[1:]
     assert len(rows) == SAMPLED + 2
     notes = {
-        each["patient_id"]: each["notes"] for each in read_lines(FOLDER / "notes.jsonl")
+        patient["patient_id"]: patient["notes"]
+        for patient in read_lines(FOLDER / "notes.jsonl")
     }
     for row in rows:
         shown = (FOLDER / "sheets" / row[3]).read_text()
@@ -111,72 +109,80 @@ def test_from_notes_to_a_benchmark(
     own = read_rows(first)[1][1]
     shares = json_of(FOLDER / "shares.json")
     only = next(
-        each for each in shares["sheets"]["ben"] if each not in shares["sheets"]["ann"]
+        question
+        for question in shares["sheets"]["ben"]
+        if question not in shares["sheets"]["ann"]
     )
 
     def by_ben(row: dict[str, str]) -> dict[str, str]:
         return row | ({"inclusion": "X"} if row["id"] == only else {"inclusion": "o"})
 
-    mine = next(
-        each for each in shares["sheets"]["ann"] if each not in shares["sheets"]["ben"]
+    edited_id = next(
+        question
+        for question in shares["sheets"]["ann"]
+        if question not in shares["sheets"]["ben"]
     )
     edit_sheet(
         first,
         lambda row: (
             keep(row)
-            | ({"question": "-Why?", "comment": "clearer"} if row["id"] == mine else {})
+            | (
+                {"question": "-Why?", "comment": "clearer"}
+                if row["id"] == edited_id
+                else {}
+            )
         ),
     )
     edit_sheet(second, by_ben)
-    assert imported(str(first), str(second)) == 0
-    said = capsys.readouterr().out
-    assert f"{SAMPLED} questions reviewed: 1 removed, {SAMPLED - 1} kept" in said
-    assert "revised: 1 questions, 0 answers, 0 of 20 wrong choices" in said
-    assert "ann and ben: the same mark on 2 of 2 questions, Cohen's kappa n/a" in said
+    assert run_import(str(first), str(second)) == 0
+    output = capsys.readouterr().out
+    assert f"{SAMPLED} questions reviewed: 1 removed, {SAMPLED - 1} kept" in output
+    assert "revised: 1 questions, 0 answers, 0 of 20 wrong choices" in output
+    assert "ann and ben: the same mark on 2 of 2 questions, Cohen's kappa n/a" in output
     built = list(read_own_rows(FOLDER / "questions.jsonl"))
     assert len(built) == SAMPLED - 1
-    assert {row["id"]: row["question"] for row in built}[mine] == "-Why?"
+    assert {row["id"]: row["question"] for row in built}[edited_id] == "-Why?"
     assert only not in {row["id"] for row in built}
     assert all(
         row["notes"] == notes[row["patient_id"]] and row["categories"] for row in built
     )
     history = read_lines(FOLDER / "history.jsonl")
-    assert Counter((each["reviewer"], each["field"]) for each in history) == {
+    assert Counter((entry["reviewer"], entry["field"]) for entry in history) == {
         ("ann", "question"): 1,
         ("ann", "comment"): 1,
         ("ben", "inclusion"): 1,
     }
-    change = next(each for each in history if each["field"] == "question")
+    change = next(entry for entry in history if entry["field"] == "question")
     assert (change["id"], change["before"], change["after"]) == (
-        mine,
-        f"What was found in {mine}?",
+        edited_id,
+        f"What was found in {edited_id}?",
         "-Why?",
     )
     assert own in notes
 
 
-def test_all_that_can_hold_words_is_closed(
+def test_only_the_owner_can_read_files_with_text(
     sampled: Path,
     server: FaultServer,
     capfd: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    assert main(words(server.base_url)) == 0
-    assert sheet("--reviewers", "ann") == 0
+    assert main(generate_command(server.base_url)) == 0
+    assert run_sheet("--reviewers", "ann") == 0
     path = FOLDER / "sheets" / "ann.csv"
     edit_sheet(path, keep)
-    path.chmod(0o600)  # the editing program's business
-    assert imported(str(path)) == 0
-    files = [each for each in FOLDER.rglob("*") if each.is_file()]
+    path.chmod(0o600)  # as the editing program should
+    assert run_import(str(path)) == 0
+    files = [path for path in FOLDER.rglob("*") if path.is_file()]
     assert len(files) >= 9 + SAMPLED
-    # generation/run.json alone is open: settings and the private store's id.
+    # Only generation/run.json is open: it has settings and the private store's id.
     assert {
-        each.name for each in files if stat.S_IMODE(each.stat().st_mode) != 0o600
+        path.name for path in files if stat.S_IMODE(path.stat().st_mode) != 0o600
     } == {"run.json"}
-    # Recipes and what was printed hold no text.
-    (tmp_path / "told").mkdir()
-    told = capfd.readouterr()
-    (tmp_path / "told" / "said.txt").write_text(told.out + told.err)
+    # Neither recipes nor the printed output contain text of notes.
+    (tmp_path / "printed").mkdir()
+    printed = capfd.readouterr()
+    (tmp_path / "printed" / "output.txt").write_text(printed.out + printed.err)
     recipes = [
         "sample.json",
         "lengths.json",
@@ -186,42 +192,44 @@ def test_all_that_can_hold_words_is_closed(
         "generation/run.json",
     ]
     for name in recipes:
-        (tmp_path / "told" / name.replace("/", "-")).write_text(
+        (tmp_path / "printed" / name.replace("/", "-")).write_text(
             (FOLDER / name).read_text()
         )
     assert "What was found" not in "".join(
-        each.read_text() for each in (tmp_path / "told").iterdir()
+        path.read_text() for path in (tmp_path / "printed").iterdir()
     )
-    report = check_leaks(tmp_path / "told", source_files(str(sampled)), words=8)
+    report = check_leaks(tmp_path / "printed", source_files(str(sampled)), words=8)
     assert (report.files, report.found, report.unreadable) == (len(recipes) + 1, {}, {})
     assert check_leaks(
         FOLDER / "notes.jsonl", source_files(str(sampled)), words=8
     ).found  # the check can find some
 
 
-def test_a_remote_model_gets_nothing_and_is_not_the_folders_for_good(
+def test_a_remote_model_is_refused_and_another_model_can_follow(
     sampled: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for remote in ("http://api.remote.example/v1", "http://203.0.113.9/v1"):
-        assert main(words(remote)) == 4
-    said = capsys.readouterr().err
-    assert "construct ehrnoteqa: EHRNoteQA (PhysioNet" in said
-    assert "api.remote.example" in said
+        assert main(generate_command(remote)) == 4
+    stderr = capsys.readouterr().err
+    assert "construct ehrnoteqa: EHRNoteQA (PhysioNet" in stderr
+    assert "api.remote.example" in stderr
     assert not (FOLDER / "drafts.jsonl").exists()
-    assert main(words(server.base_url, "--seed", "1")) == 0
+    assert main(generate_command(server.base_url, "--seed", "1")) == 0
     assert stat.S_IMODE((FOLDER / "generation").stat().st_mode) == 0o700
     capsys.readouterr()
-    assert main(words(server.base_url)) == 2
+    assert main(generate_command(server.base_url)) == 2
     assert (
         "drafts were begun with other settings (seed: 1 there, 0 now)"
         in capsys.readouterr().err
     )
 
 
-def test_what_cannot_be_used_is_asked_again_and_then_listed(
+def test_unusable_replies_are_requested_again_and_then_listed(
     sampled: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    patients = [each["patient_id"] for each in read_lines(FOLDER / "patients.jsonl")]
+    patients = [
+        patient["patient_id"] for patient in read_lines(FOLDER / "patients.jsonl")
+    ]
     slow, hopeless, down = patients[:3]
     well = False
 
@@ -233,8 +241,8 @@ def test_what_cannot_be_used_is_asked_again_and_then_listed(
             and is_second_step(call)
             and len(call.body["messages"]) == 1
         ):
-            return drafted(call).replace("finding B", "finding C")
-        return drafted(call)
+            return draft_reply(call).replace("finding B", "finding C")
+        return draft_reply(call)
 
     def plan(call: Call) -> Fault | None:
         return (
@@ -244,11 +252,11 @@ def test_what_cannot_be_used_is_asked_again_and_then_listed(
         )
 
     with FaultServer(plan, answer=answer) as server:
-        assert main(words(server.base_url)) == 5
-        said = capsys.readouterr().err
-        assert f"2 of {SAMPLED} patients have no draft" in said
-        assert f"{hopeless}: question: no JSON" in said
-        assert f"{down}: no answer: http 400" in said
+        assert main(generate_command(server.base_url)) == 5
+        stderr = capsys.readouterr().err
+        assert f"2 of {SAMPLED} patients have no draft" in stderr
+        assert f"{hopeless}: question: no JSON" in stderr
+        assert f"{down}: no answer: http 400" in stderr
         assert len(read_lines(FOLDER / "drafts.jsonl")) == SAMPLED - 2
         again = [
             call
@@ -258,20 +266,25 @@ def test_what_cannot_be_used_is_asked_again_and_then_listed(
         assert len(again) == 1
         assert "two choices are the same" in again[0].prompt
         assert sum(patient_of(call) == hopeless for call in server.calls) == 3
-        # The same command asks the one without an answer again, and nobody else; more
-        # tries ask the other.
-        asked, well = len(server.calls), True
-        assert main(words(server.base_url)) == 5
-        assert {patient_of(call) for call in server.calls[asked:]} == {down}
-        asked = len(server.calls)
-        assert main(words(server.base_url, "--tries", "4")) == 0
-        assert {patient_of(call) for call in server.calls[asked:]} == {hopeless}
+        # The same command repeats only the failed request; more tries repeat the
+        # unreadable one too.
+        calls_before, well = len(server.calls), True
+        assert main(generate_command(server.base_url)) == 5
+        assert {patient_of(call) for call in server.calls[calls_before:]} == {down}
+        calls_before = len(server.calls)
+        assert main(generate_command(server.base_url, "--tries", "4")) == 0
+        assert {patient_of(call) for call in server.calls[calls_before:]} == {hopeless}
         assert len(read_lines(FOLDER / "drafts.jsonl")) == SAMPLED
 
 
-def test_a_killed_run_goes_on(sampled: Path) -> None:
-    with FaultServer(answer=drafted, latency=0.15) as server:
-        command = [sys.executable, "-m", "medical_tasks", *words(server.base_url)]
+def test_a_killed_run_continues(sampled: Path) -> None:
+    with FaultServer(answer=draft_reply, latency=0.15) as server:
+        command = [
+            sys.executable,
+            "-m",
+            "medical_tasks",
+            *generate_command(server.base_url),
+        ]
         command[-1] += ",concurrency=1"
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(
@@ -287,40 +300,40 @@ def test_a_killed_run_goes_on(sampled: Path) -> None:
         assert not (FOLDER / "drafts.jsonl").exists()
         before = len(server.calls)
         assert 3 <= before < 2 * SAMPLED
-        assert main(words(server.base_url)) == 0
-        # the one in flight may be asked again
+        assert main(generate_command(server.base_url)) == 0
+        # the request that was in flight may be sent again
         assert len(server.calls) <= 2 * SAMPLED + 1
         assert len(read_lines(FOLDER / "drafts.jsonl")) == SAMPLED
-        asked, drafts = len(server.calls), (FOLDER / "drafts.jsonl").read_bytes()
-        assert main(words(server.base_url)) == 0
+        calls_before, drafts = len(server.calls), (FOLDER / "drafts.jsonl").read_bytes()
+        assert main(generate_command(server.base_url)) == 0
         assert (len(server.calls), (FOLDER / "drafts.jsonl").read_bytes()) == (
-            asked,
+            calls_before,
             drafts,
         )
 
 
-def test_sheets_in_work_are_never_written_over(
+def test_edited_sheets_are_never_overwritten(
     sampled: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     down = read_lines(FOLDER / "patients.jsonl")[0]["patient_id"]
     with FaultServer(
         lambda call: Fault.status_code(400, "no") if patient_of(call) == down else None,
-        answer=drafted,
+        answer=draft_reply,
     ) as failing:
-        assert main(words(failing.base_url)) == 5
-        assert sheet("--reviewers", "ann,ben") == 0
+        assert main(generate_command(failing.base_url)) == 5
+        assert run_sheet("--reviewers", "ann,ben") == 0
         path = FOLDER / "sheets" / "ann.csv"
         path.write_text("edited")
         (FOLDER / "sheets" / "ben.csv").unlink()
-        # as after a stop: what is missing is written
-        assert sheet("--reviewers", "ann,ben") == 0
+        # as after an interruption: missing sheets are written
+        assert run_sheet("--reviewers", "ann,ben") == 0
         assert path.read_text() == "edited"
         assert len(read_rows(FOLDER / "sheets" / "ben.csv")) > 1
-        assert sheet("--reviewers", "ann,eve") == 2
+        assert run_sheet("--reviewers", "ann,eve") == 2
         assert "exported from here with other settings" in capsys.readouterr().err
         before = (FOLDER / "drafts.jsonl").read_bytes()
         failing._plan = ()  # now every patient gets a draft
-        assert main(words(failing.base_url)) == 2
+        assert main(generate_command(failing.base_url)) == 2
         assert "sheets of other drafts were exported" in capsys.readouterr().err
         assert (FOLDER / "drafts.jsonl").read_bytes() == before
 
@@ -334,14 +347,14 @@ def test_wrong_use(
     refuse(line, code, message, capsys)
 
 
-def test_an_import_without_sheets_of_some(sampled: Path, server: FaultServer) -> None:
-    assert main(words(server.base_url)) == 0
-    assert sheet("--reviewers", "ann,ben") == 0
+def test_a_partial_import(sampled: Path, server: FaultServer) -> None:
+    assert main(generate_command(server.base_url)) == 0
+    assert run_sheet("--reviewers", "ann,ben") == 0
     path = FOLDER / "sheets" / "ann.csv"
-    made = import_sheets(FOLDER, [path], blank_keeps=True, partial=True)
-    assert (made["reviewed"], made["without_sheets_of"], made["blank_keeps"]) == (
+    review = import_sheets(FOLDER, [path], blank_keeps=True, partial=True)
+    assert (review["reviewed"], review["without_sheets_of"], review["blank_keeps"]) == (
         SAMPLED // 2,
         ["ben"],
         True,
     )
-    assert (made["unchanged"], made["agreement"]) == (SAMPLED // 2, [])
+    assert (review["unchanged"], review["agreement"]) == (SAMPLED // 2, [])

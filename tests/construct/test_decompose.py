@@ -56,13 +56,13 @@ def decompose(*more: str, judge: str = "openai-api/test-host/m") -> int:
     )
 
 
-def test_answers_are_taken_apart_for_a_clinician(
+def test_decompose_answers_for_a_clinician(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert decompose() == 0
-    said = capsys.readouterr().out
-    assert "4 answers taken apart into 8 statements, in out.jsonl" in said
-    assert "is for a clinician to decide" in said
+    output = capsys.readouterr().out
+    assert "4 answers taken apart into 8 statements, in out.jsonl" in output
+    assert "is for a clinician to decide" in output
     rows = read_gold_file(Path("out.jsonl"))
     assert [row["question"] for row in rows] == [line["Question"] for line in ANSWERS]
     assert rows[1]["must_have"] == [
@@ -70,28 +70,28 @@ def test_answers_are_taken_apart_for_a_clinician(
         "Remedy 1 is not for children.",
     ]
     assert all(row["nice_to_have"] == [] for row in rows)
-    # Again: nothing is asked, the file is the same.
-    before, asked = Path("out.jsonl").read_bytes(), len(server.calls)
+    # The same command again sends no request and leaves the file as it is.
+    before, calls_before = Path("out.jsonl").read_bytes(), len(server.calls)
     assert decompose() == 0
-    assert (Path("out.jsonl").read_bytes(), len(server.calls)) == (before, asked)
+    assert (Path("out.jsonl").read_bytes(), len(server.calls)) == (before, calls_before)
 
 
-def test_what_cannot_be_read_is_listed_and_stays_so(
+def test_unreadable_replies_are_listed_and_kept(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server._answer = lambda call: (
         "I would rather not." if "remedy 2 " in str(call.body) else answer(call)
     )
     assert decompose() == 5
-    said = capsys.readouterr().err
-    assert "1 of 4 answers were not taken apart (line 3: " in said
-    assert "The others were written" in said
+    stderr = capsys.readouterr().err
+    assert "1 of 4 answers were not taken apart (line 3: " in stderr
+    assert "The others were written" in stderr
     assert len(read_gold_file(Path("out.jsonl"))) == 3
     assert len(server.calls) == 3 + 3  # two re-asks
-    # An unreadable reply is kept like any other, so the same command asks nobody; other
-    # settings do.
-    assert "What cannot be read, or is too long, stays so with this judge" in said
-    assert "same command again" not in said
+    # An unreadable reply is kept like any other, so the same command sends no request;
+    # one with other settings does.
+    assert "What cannot be read, or is too long, stays so with this judge" in stderr
+    assert "same command again" not in stderr
     server._answer = answer
     assert decompose() == 5
     assert len(server.calls) == 6
@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_listed_and_stays_so(
     assert decompose("--judge-args", "temperature=0.5", "--work", "other.work") == 0
 
 
-def test_a_file_that_somebody_changed_is_left_alone(
+def test_an_edited_output_is_not_overwritten(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("out.jsonl").write_text("mine\n", encoding="utf-8")
@@ -132,7 +132,7 @@ def test_wrong_use(
     assert server.calls == []
 
 
-def test_what_is_asked_under_a_forecast_a_budget_and_a_fault(
+def test_requests_with_a_forecast_a_budget_and_a_failure(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert decompose("--forecast") == 0
@@ -148,22 +148,22 @@ def test_what_is_asked_under_a_forecast_a_budget_and_a_fault(
         Fault.status_code(400, "no") if "remedy 2 " in call.prompt else None
     )
     assert decompose() == 5
-    asked = [line["Question"] for n, line in enumerate(ANSWERS) if n != 2]
-    assert [row["question"] for row in read_gold_file(Path("out.jsonl"))] == asked
+    expected = [line["Question"] for n, line in enumerate(ANSWERS) if n != 2]
+    assert [row["question"] for row in read_gold_file(Path("out.jsonl"))] == expected
     calls, server._plan = len(server.calls), ()
     assert decompose() == 0
     assert len(server.calls) == calls + 1
     assert len(read_gold_file(Path("out.jsonl"))) == 4
 
 
-def test_credentialed_answers_stay_here(
+def test_credentialed_answers_stay_on_this_machine(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert decompose("--credentialed", judge="openai-api/far-host/m") == 4
     assert "may not be sent to judge.example:9" in capsys.readouterr().err
     assert not Path("out.jsonl").exists()
-    # A server on this machine may read them; what it says lies in the private store,
-    # not beside the output.
+    # A server on this machine may read them; its replies are in the private store, not
+    # beside the output.
     assert decompose("--credentialed") == 0
     assert Path("out.jsonl").stat().st_mode & 0o077 == 0
     assert sorted(path.name for path in Path("out.jsonl.work").iterdir()) == [

@@ -25,39 +25,39 @@ from tests.benchmarks.doclens.task_items import BY_NAME
 NOTE = "CHIEF COMPLAINT\n\nCough [0].\n\nPLAN\n\nRest [1, 2]."
 
 
-def own(reference: str, **sections: str) -> OwnText:
+def own_text(reference: str, **sections: str) -> OwnText:
     return OwnText(
         id="1", source="[0] a", sentences=["a"], reference=reference, sections=sections
     )
 
 
-def short(parts: list[Passage]) -> dict[str, str]:
-    return {part.name: " ".join(part.text.split()) for part in parts}
+def texts_by_name(passages: list[Passage]) -> dict[str, str]:
+    return {passage.name: " ".join(passage.text.split()) for passage in passages}
 
 
-def test_references_of_ones_own() -> None:
-    assert short(
-        own_references([own("It rains [3].", plan="none")], BY_NAME["doclens_own"])
+def test_own_references() -> None:
+    assert texts_by_name(
+        own_references([own_text("It rains [3].", plan="none")], BY_NAME["doclens_own"])
     ) == {"1/full": "It rains."}
-    assert short(own_references([own(NOTE)], BY_NAME["aci_bench"])) == {
+    assert texts_by_name(own_references([own_text(NOTE)], BY_NAME["aci_bench"])) == {
         "1/subjective": "CHIEF COMPLAINT Cough.",
         "1/objective_exam": "",
         "1/objective_results": "",
         "1/assessment_and_plan": "PLAN Rest.",
     }
-    # The record's own sections are taken as they are, whatever its headings say.
-    found = own_references(
-        [own(NOTE, subjective="Cough.", objective_exam="")],
+    # A record's own sections are used as they are, whatever its headings.
+    passages = own_references(
+        [own_text(NOTE, subjective="Cough.", objective_exam="")],
         BY_NAME["aci_bench_section"],
     )
-    assert short(found) == dict.fromkeys(
+    assert texts_by_name(passages) == dict.fromkeys(
         (f"1/{section}" for section in SECTIONS), ""
     ) | {"1/subjective": "Cough."}
     with pytest.raises(
         UsageError,
         match="example_id 1: a note has the sections subjective, .* others as well",
     ):
-        own_references([own(NOTE, plan="x")], BY_NAME["aci_bench"])
+        own_references([own_text(NOTE, plan="x")], BY_NAME["aci_bench"])
 
 
 def answer(name: str, text: str | None) -> Answer:
@@ -70,12 +70,12 @@ def test_outputs() -> None:
         answer("2", None),
         answer("3", " "),
     ]
-    assert short(outputs(answers, BY_NAME["doclens_own"])) == {
+    assert texts_by_name(outputs(answers, BY_NAME["doclens_own"])) == {
         "1/full": "It rains.",
         "3/full": "",
     }
     assert (
-        short(outputs([answer("1", NOTE)], BY_NAME["aci_bench"]))[
+        texts_by_name(outputs([answer("1", NOTE)], BY_NAME["aci_bench"]))[
             "1/assessment_and_plan"
         ]
         == "PLAN Rest."
@@ -94,42 +94,44 @@ def test_outputs() -> None:
             outputs([answer(name, "Cough.")], BY_NAME["aci_bench_section"])
 
 
-def test_questions_are_claims_already() -> None:
+def test_meqsum_needs_no_decomposition() -> None:
     with pytest.raises(UsageError, match="meqsum: a question is one claim"):
         run(Decompose(side="output", task="meqsum", out=Path("claims.json")))
 
 
 @pytest.mark.parametrize("name", ["aci_bench", "aci_bench_section"])
-def test_the_file_is_the_one_that_scoring_reads(name: str, tmp_path: Path) -> None:
+def test_scoring_reads_the_written_file(name: str, tmp_path: Path) -> None:
     items = load_items(BY_NAME[name], list(read_aci_rows("demo", "test1", {})))
-    parts = built_references(items)
-    assert len(parts) == 4 * 6
-    assert len({part.name for part in parts}) == len(parts)
+    passages = built_references(items)
+    assert len(passages) == 4 * 6
+    assert len({passage.name for passage in passages}) == len(passages)
     claims: dict[str, tuple[str, ...] | Unscored] = {
-        part.name: (f"Claim of {part.name}.", "Another.") for part in parts if part.text
+        passage.name: (f"Claim of {passage.name}.", "Another.")
+        for passage in passages
+        if passage.text
     }
     file = tmp_path / "claims.json"
-    file.write_text(claims_text(parts, claims, side="reference"), encoding="utf-8")
+    file.write_text(claims_text(passages, claims, side="reference"), encoding="utf-8")
     units = [unit for item in items for unit in text_units(item, "")]
     joined = join_claims(read_claim_file(file), units, side="reference")
     assert joined == {
-        unit.id: claims.get(part.name, ())
-        for unit, part in zip(units, parts, strict=True)
+        unit.id: claims.get(passage.name, ())
+        for unit, passage in zip(units, passages, strict=True)
     }
     assert sum(map(bool, joined.values())) == len(claims) > 12
 
 
-def test_what_was_not_taken_apart_is_not_there(tmp_path: Path) -> None:
-    parts = [
+def test_failed_records_are_omitted(tmp_path: Path) -> None:
+    passages = [
         Passage(record=record, section="full", text=text)
         for record, text in (("1", "a"), ("2", "b"), ("3", ""))
     ]
-    made: dict[str, tuple[str, ...] | Unscored] = {
+    claims: dict[str, tuple[str, ...] | Unscored] = {
         "1/full": Unscored(id="1/full", reason="judge: timeout"),
         "2/full": ("b",),
     }
     file = tmp_path / "claims.json"
-    file.write_text(claims_text(parts, made, side="output"), encoding="utf-8")
+    file.write_text(claims_text(passages, claims, side="output"), encoding="utf-8")
     records = read_claim_file(file, side="output")
     assert [
         (record.id, dict(record.claims), dict(record.texts)) for record in records

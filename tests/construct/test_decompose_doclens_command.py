@@ -42,12 +42,12 @@ def notes(here: Path) -> None:
 def decompose(
     *more: str, side: str = "reference", source: str | None = "notes.json"
 ) -> int:
-    given = [] if source is None else ["--source", source]
+    source_words = [] if source is None else ["--source", source]
     return main(
         [
             "decompose",
             "doclens",
-            *given,
+            *source_words,
             "--side",
             side,
             "--judge",
@@ -59,7 +59,7 @@ def decompose(
     )
 
 
-def test_references_of_ones_own(
+def test_own_references(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert decompose("--forecast") == 0
@@ -67,12 +67,12 @@ def test_references_of_ones_own(
     assert server.calls == []
     assert not list(Path().glob("claims.json*"))
     assert decompose() == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
         "3 texts taken apart into 6 claims, in claims.json; 1 are blank and have none"
-        in said
+        in output
     )
-    assert "--task-args claims=claims.json" in said
+    assert "--task-args claims=claims.json" in output
     records = read_claim_file(Path("claims.json"))
     assert [(record.id, record.claims["full"]) for record in records] == [
         *(
@@ -81,14 +81,14 @@ def test_references_of_ones_own(
         ),
         ("blank", ()),
     ]
-    # One's own texts are private: the file, and where replies lie.
+    # Own texts are private: so are the file and the folder of replies.
     assert Path("claims.json").stat().st_mode & 0o077 == 0
     assert sorted(path.name for path in Path("claims.json.work").iterdir()) == [
         "run.json",
         "written.txt",
     ]
     assert len(list(private_home().rglob("answers.sqlite"))) == 1
-    # It serves the scoring.
+    # `score` reads the file.
     outputs = [
         {"example_id": row["example_id"], "output": row["reference"]} for row in NOTES
     ]
@@ -161,7 +161,7 @@ def test_sections_of_a_built_dataset(serving: Serving) -> None:
 
 
 @pytest.mark.parametrize("task", ["doclens_own", "aci_bench"])
-def test_ones_own_texts_stay_here(
+def test_own_texts_stay_on_this_machine(
     task: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TEST_HOST_BASE_URL", "http://judge.example:9/v1")
@@ -185,7 +185,7 @@ def test_wrong_use(
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_authors_prompts(serving: Serving, tmp_path: Path) -> None:
+def test_official_prompts(serving: Serving, tmp_path: Path) -> None:
     with serving(
         answer=lambda call: "Claim 1: It is new.\nClaim 2: No child gets it."
     ) as server:

@@ -44,26 +44,23 @@ TRUTH = {
 
 
 def answer(call: Call) -> str:
-    """What a perfect reader says.
-
-    A note's own entities, and eligible for its own calculator alone.
-    """
-    asked = next(text["content"] for text in call.body["messages"])
+    """Replies as a perfect reader: a note's entities, and eligible only for its own calculator."""
+    prompt = next(text["content"] for text in call.body["messages"])
     calculator, entities = TRUTH[
-        json.JSONDecoder().raw_decode(asked.partition("The note:\n")[2])[0]
+        json.JSONDecoder().raw_decode(prompt.partition("The note:\n")[2])[0]
     ]
-    if "is meant for" in asked:
+    if "is meant for" in prompt:
         return json.dumps(
-            {"reason": "so it is", "eligible": f"calculator {calculator} is" in asked}
+            {"reason": "so it is", "eligible": f"calculator {calculator} is" in prompt}
         )
     written = {
-        name: " ".join(map(str, each)) if isinstance(each, list) else each
-        for name, each in entities.items()
+        name: " ".join(map(str, value)) if isinstance(value, list) else value
+        for name, value in entities.items()
     }
     return json.dumps(
         {
             name: written.get(name)
-            for name in re.findall(r"^- (.+?): ", asked, re.MULTILINE)
+            for name in re.findall(r"^- (.+?): ", prompt, re.MULTILINE)
         }
     )
 
@@ -80,7 +77,7 @@ def source(here: Path) -> Path:
     return here / "notes.jsonl"
 
 
-def step(name: str, *more: str) -> int:
+def run_step(name: str, *more: str) -> int:
     return main(["construct", "medcalc", name, "--folder", "own", *more])
 
 
@@ -92,13 +89,21 @@ def extract(url: str, *more: str) -> int:
         f"base_url={url},max_retries=0,structured=true",
     ]
     chosen = ",".join(str(row["calculator_id"]) for row in ROWS[:6])
-    return step(
+    return run_step(
         "extract", "--source", "notes.jsonl", "--calculators", chosen, *model, *more
     )
 
 
+def reference_accuracy(task: str, *more: str) -> float:
+    """Runs the task with its gold answers; returns the accuracy."""
+    run = ["run", "--tasks", task, "--model", "baseline/reference", "--out", "run"]
+    assert main([*run, *more]) == 0
+    metrics = json_of(Path("run/results.json"))["tasks"][task]["metrics"]
+    return float(metrics["accuracy"]["value"])
+
+
 def _with_verdict(own: dict[str, str], row: dict[str, str]) -> dict[str, str]:
-    """The sheet's row, with a verdict where it is the first."""
+    """Returns the row, with the cells set if it is the sheet's first."""
     return row | own if row["index"] == "1" else row
 
 
@@ -120,24 +125,24 @@ def test_from_notes_to_a_scored_run(
     stored = kept[0] - 1
     capfd.readouterr()
     assert extract(server.base_url, "--open") == 0
-    # What was answered and kept is not asked twice.
+    # No stored answer is requested again.
     assert f" verdicts, {stored - N} in the store" in capfd.readouterr().err
-    made = json_of(Path("own/extract.json"))
+    summary = json_of(Path("own/extract.json"))
     # of the 12 notes six are of other calculators
-    assert sum(made["kept"].values()) == 6
-    total = sum(made["questions"].values())
-    assert made["usage"]["requests"] == total
+    assert sum(summary["kept"].values()) == 6
+    total = sum(summary["questions"].values())
+    assert summary["usage"]["requests"] == total
     assert {call.body["response_format"]["type"] for call in server.calls} == {
         "json_schema"
     }
-    asked, lines = len(server.calls), Path("own/extracted.jsonl").read_bytes()
+    calls_before, lines = len(server.calls), Path("own/extracted.jsonl").read_bytes()
     assert extract(server.base_url, "--open") == 0
     assert (len(server.calls), Path("own/extracted.jsonl").read_bytes()) == (
-        asked,
+        calls_before,
         lines,
     )
 
-    assert step("sheet", "--reviewers", "ann,ben", "--overlap", "6") == 0
+    assert run_step("sheet", "--reviewers", "ann,ben", "--overlap", "6") == 0
     first = read_lines(Path("own/extracted.jsonl"))[0]
     wrong = next(
         name
@@ -156,31 +161,31 @@ def test_from_notes_to_a_scored_run(
 
     sheets = ["own/sheets/ann.csv", "own/sheets/ben.csv"]
     edit_sheet(Path(sheets[0]), lambda row: row | {"verdict": "o"})
-    for text, said in {
+    for text, message in {
         "five": "is a unit that is not accepted",
         "?": "is without a value",
     }.items():
         corrected(text)
-        assert step("import", *sheets) == 2
-        assert f"column 'correction': {said}" in capfd.readouterr().err
+        assert run_step("import", *sheets) == 2
+        assert f"column 'correction': {message}" in capfd.readouterr().err
     corrected("Not  mentioned")
-    assert step("import", *sheets) == 5
+    assert run_step("import", *sheets) == 5
     rows = len(read_rows(Path(sheets[0]))) - 1
-    told = capfd.readouterr()
+    printed = capfd.readouterr()
     # One cell differs. One reviewer's verdicts are all o, so that as much agreement is
     # expected by chance: kappa is 0.
     share = 100 * (rows - 1) / rows
     assert (
         f"on {rows - 1} of {rows} attributes ({share:.1f} %), Cohen's kappa of their verdicts 0.000"
-        in told.out
+        in printed.out
     )
-    assert "1 attributes wait for adjudication" in told.err
+    assert "1 attributes wait for adjudication" in printed.err
     sheets.append("own/adjudication.csv")
     edit_sheet(
         Path(sheets[2]), lambda row: row | {"verdict": "o", "comment": "on page 2"}
     )
-    # who decides first is not among them: all was reviewed
-    assert step("import", "--partial", *sheets[1:]) == 0
+    # the sheet of the first reviewer is missing, but everything was reviewed
+    assert run_step("import", "--partial", *sheets[1:]) == 0
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
     for verdict, text, code in (
         ("o", "no", 2),
@@ -189,8 +194,8 @@ def test_from_notes_to_a_scored_run(
     ):  # two contradict themselves
         own = {"index": "1", "verdict": verdict, "correction": text}
         edit_sheet(Path(sheets[0]), partial(_with_verdict, own))
-        assert step("import", *sheets) == code
-    assert step("release") == 3  # not of the review before
+        assert run_step("import", *sheets) == code
+    assert run_step("release") == 3  # not of the review before
     listed = read_rows(Path(sheets[2]))[1:]
     assert all(Path("own", row[3]).exists() for row in listed)
     assert sorted((row[9], row[11][-9:]) for row in listed) == [
@@ -198,9 +203,9 @@ def test_from_notes_to_a_scored_run(
         ("o", "on page 2"),
     ]
     edit_sheet(Path(sheets[2]), lambda row: row | {"verdict": "o"})
-    assert step("import", *sheets) == 0
+    assert run_step("import", *sheets) == 0
     assert "6 of 6 pairs are kept, 0 of them corrected" in capfd.readouterr().out
-    assert step("release", "--train", "0.34") == 0
+    assert run_step("release", "--train", "0.34") == 0
     test, train = (
         read_lines(Path(f"own/release/{split}.jsonl")) for split in ("test", "train")
     )
@@ -212,49 +217,21 @@ def test_from_notes_to_a_scored_run(
     )
     assert len(json_of(Path("own/release/one_shot.json"))) == 2
     for split in ("train", "test"):
-        assert (
-            main(
-                [
-                    "build",
-                    "medcalc_bench",
-                    "--config",
-                    "own",
-                    "--source",
-                    f"own/release/{split}.jsonl",
-                ]
-            )
-            == 0
-        )
-    assert (
-        main(
-            [
-                "run",
-                "--tasks",
-                "medcalc",
-                "--model",
-                "baseline/reference",
-                "--config",
-                "own",
-                "--out",
-                "run",
-            ]
-        )
-        == 0
-    )
-    result = json_of(Path("run/results.json"))["tasks"]["medcalc"]
-    assert result["metrics"]["accuracy"]["value"] == 1.0
+        rows_of_split = ["--config", "own", "--source", f"own/release/{split}.jsonl"]
+        assert main(["build", "medcalc_bench", *rows_of_split]) == 0
+    assert reference_accuracy("medcalc", "--config", "own") == 1.0
 
 
-def test_credentialed_notes_stay_here_and_are_built_for_local_models(
+def test_credentialed_notes_stay_on_this_machine(
     server: FaultServer, capsys: Any
 ) -> None:
     assert extract("http://203.0.113.9/v1") == 4
     assert "notes are treated as credentialed unless --open" in capsys.readouterr().err
     assert extract(server.base_url) == 0
     assert ROWS[0]["patient_note"][:40] not in "".join(capsys.readouterr())
-    assert step("sheet", "--reviewers", "ann") == 0
-    assert step("import", "--blank-keeps", "own/sheets/ann.csv") == 0
-    assert step("release") == 0
+    assert run_step("sheet", "--reviewers", "ann") == 0
+    assert run_step("import", "--blank-keeps", "own/sheets/ann.csv") == 0
+    assert run_step("release") == 0
     rows = ["--config", "own", "--source", "own/release/test.jsonl"]
     assert main(["build", "medcalc_bench", *rows]) == 2
     assert (
@@ -271,22 +248,7 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(
         "sent",
     ]
     assert main(["run", "--tasks", "medcalc_own", *far]) == 4
-    assert (
-        main(
-            [
-                "run",
-                "--tasks",
-                "medcalc_own",
-                "--model",
-                "baseline/reference",
-                "--out",
-                "run",
-            ]
-        )
-        == 0
-    )
-    result = json_of(Path("run/results.json"))["tasks"]["medcalc_own"]
-    assert result["metrics"]["accuracy"]["value"] == 1.0
+    assert reference_accuracy("medcalc_own") == 1.0
     capsys.readouterr()
     lines = (
         Path("own/release/test.jsonl")
@@ -295,37 +257,29 @@ def test_credentialed_notes_stay_here_and_are_built_for_local_models(
     )
     Path("bad.jsonl").write_text(lines)
     assert main(["build", "medcalc_own", "--source", "bad.jsonl"]) == 2
-    told = capsys.readouterr().err
-    assert "column 'Output Type': breaks the rule of its column, got a text of" in told
-    assert "secret" not in told
+    stderr = capsys.readouterr().err
+    assert (
+        "column 'Output Type': breaks the rule of its column, got a text of" in stderr
+    )
+    assert "secret" not in stderr
     assert {
-        each.stat().st_mode & 0o077
-        for each in Path("own").rglob("*.*l")
-        if each.is_file()
+        path.stat().st_mode & 0o077
+        for path in Path("own").rglob("*.*l")
+        if path.is_file()
     } == {0}
 
 
-def test_what_cannot_be_taken_in(source: Path, capsys: Any) -> None:
-    assert (
-        step(
-            "extract",
-            "--source",
-            "notes.jsonl",
-            "--model",
-            "m",
-            "--calculators",
-            "2,Bazet",
-        )
-        == 2
-    )
+def test_wrong_input(source: Path, capsys: Any) -> None:
+    words = ["--source", "notes.jsonl", "--model", "m"]
+    assert run_step("extract", *words, "--calculators", "2,Bazet") == 2
     assert "no calculator 'Bazet'" in capsys.readouterr().err
     source.write_text('{"id": "1", "words": "x"}\n')
-    assert step("extract", "--source", "notes.jsonl", "--model", "m") == 2
+    assert run_step("extract", *words) == 2
     assert (
         "line 1: patient_note or note or text is missing or empty"
         in capsys.readouterr().err
     )
-    assert step("check", "--source", "none.csv", "--model", "lexical") == 3
+    assert run_step("check", "--source", "none.csv", "--model", "lexical") == 3
     assert "none.csv: no such file. Give a file" in capsys.readouterr().err
 
 
@@ -334,16 +288,16 @@ def test_what_cannot_be_taken_in(source: Path, capsys: Any) -> None:
     st.floats(0, 0.99),
     st.integers(0, 99),
 )
-def test_no_note_is_in_both_parts(names: list[str], train: float, seed: int) -> None:
+def test_no_note_is_in_both_splits(names: list[str], train: float, seed: int) -> None:
     pairs = [
         Pair(
-            id=f"{place}",
-            note_id=f"{place}",
+            id=f"{number}",
+            note_id=f"{number}",
             calculator=CALCULATORS[0],
-            note=f"Note  {name}" if place % 2 else f"note {name} ",
+            note=f"Note  {name}" if number % 2 else f"note {name} ",
             entities={},
         )
-        for place, name in enumerate(names)
+        for number, name in enumerate(names)
     ]
     test, training = split_notes(pairs, train=train, seed=seed).values()
     sides = [
@@ -355,12 +309,11 @@ def test_no_note_is_in_both_parts(names: list[str], train: float, seed: int) -> 
 
 
 def test_precision_and_recall_by_hand() -> None:
-    """Gold: 2 + 2 + 2 numbers. Given: both right in other units; one of two wrong.
-
-    One, and one that is no input.
+    """Gold: 2 + 2 + 2 numbers. Predicted: both right in other units; one of two wrong;
+    one right, and one that is no input.
     """
     gold = [{"weight": [70, "kg"], "height": [170, "cm"]}] * 3
-    found = [
+    predictions = [
         {"weight": [154.32, "lb"], "height": [1.7, "m"]},
         {"weight": [77, "kg"], "height": [170, "cm"]},
         {"height": [170, "cm"], "age": [3, "years"]},
@@ -370,28 +323,28 @@ def test_precision_and_recall_by_hand() -> None:
             "calculator_id": 6,
             "note_id": f"p{n}",
             "patient_note": "",
-            "relevant_entities": json.dumps(each),
+            "relevant_entities": json.dumps(values),
         }
-        for n, each in enumerate(gold)
+        for n, values in enumerate(gold)
     ]
-    numeric = figures(rows, found)["numeric"]
-    assert [round(each.value, 3) for each in numeric.values()] == [
+    numeric = figures(rows, predictions)["numeric"]
+    assert [round(figure.value, 3) for figure in numeric.values()] == [
         1.0,
         0.833,
         0.8,
         0.667,
     ]  # 5/5, 5/6, 4/5, 4/6
-    assert figures(rows, found)["date"]["value recall"].n == 0
+    assert figures(rows, predictions)["date"]["value recall"].n == 0
 
 
-def test_the_floor_and_the_criteria() -> None:
+def test_lexical_extraction() -> None:
     note = "A 61-year-old woman. BP 150/90 mmHg. Creatinine was 1.4 mg/dL. Weight 70 kg, height 5 ft 4 in. She denies diabetes."
     assert lexical(note, find("mean_arterial_pressure")) == {
         "Systolic Blood Pressure": [150.0, "mm Hg"],
         "Diastolic Blood Pressure": [90.0, "mm Hg"],
     }
-    found = lexical(note, find("creatinine_clearance"))
-    assert [found["sex"], found["creatinine"], found["weight"]] == [
+    entities = lexical(note, find("creatinine_clearance"))
+    assert [entities["sex"], entities["creatinine"], entities["weight"]] == [
         "female",
         [1.4, "mg/dL"],
         [70.0, "kg"],
@@ -405,36 +358,42 @@ def test_the_floor_and_the_criteria() -> None:
     creatinine: Any = find("creatinine_clearance").input_named("creatinine")
     assert {text: usable(creatinine, text)[0] for text in texts} == texts
     assert lexical("INR 1,7. A 2,5-year-old girl.", find("meld_na")) == {}
+
+
+def test_every_calculator_has_criteria() -> None:
     assert len(CRITERIA) == 55
-    assert CRITERIA.keys() == {each.slug for each in CALCULATORS}
+    assert CRITERIA.keys() == {calculator.slug for calculator in CALCULATORS}
     assert all(
-        set(each) == {"for", "source"} and each["for"].endswith(".")
-        for each in CRITERIA.values()
+        set(criterion) == {"for", "source"} and criterion["for"].endswith(".")
+        for criterion in CRITERIA.values()
     )
     names = shared_attributes(CALCULATORS)
-    assert all(any(item.name in names for item in each.inputs) for each in CALCULATORS)
+    assert all(
+        any(item.name in names for item in calculator.inputs)
+        for calculator in CALCULATORS
+    )
 
 
-def test_words_alone_extract_too(
+def test_extraction_without_a_model(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["--source", "notes.jsonl", "--model", "lexical", "--open"]
-    assert step("extract", *words) == 0
+    assert run_step("extract", *words) == 0
     assert "No model judges eligibility" in capsys.readouterr().out
     pairs = read_lines(here / "own" / "extracted.jsonl")
     assert pairs
     for pair in pairs:
-        found = lexical(pair["note"], find(pair["calculator"]))
-        assert found
-        assert json.dumps(found) == pair["entities"]
+        entities = lexical(pair["note"], find(pair["calculator"]))
+        assert entities
+        assert json.dumps(entities) == pair["entities"]
     facts = json_of(here / "own" / "extract.json")
     assert (facts["model"], facts["usage"], facts["questions"]) == (
         {"name": "lexical"},
         None,
         {},
     )
-    assert step("sheet", "--reviewers", "ann") == 0
-    assert step("extract", *words, "--forecast") == 2
+    assert run_step("sheet", "--reviewers", "ann") == 0
+    assert run_step("extract", *words, "--forecast") == 2
     assert "--forecast: --model lexical asks no model" in capsys.readouterr().err
-    assert step("extract", *words, "--calculators", "2") == 2
+    assert run_step("extract", *words, "--calculators", "2") == 2
     assert "pairs were extracted there with other settings" in capsys.readouterr().err

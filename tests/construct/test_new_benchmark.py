@@ -1,4 +1,4 @@
-"""`new-benchmark`: both skeletons run at once, and nothing is written over."""
+"""`new-benchmark`: both skeletons run as they are, and no file is overwritten."""
 
 from __future__ import annotations
 
@@ -16,6 +16,18 @@ from medical_tasks.errors import UsageError
 from tests.support import ROOT
 
 
+def run_module(*words: str, **environment: str) -> None:
+    """Runs `python -m` with these words, which must succeed."""
+    process = subprocess.run(
+        [sys.executable, "-m", *words],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+
+
 @pytest.mark.parametrize("form", ["--yaml", "--package"])
 def test_the_printed_commands_run(
     form: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -31,26 +43,12 @@ def test_the_printed_commands_run(
     assert main(["new-benchmark", name, form, "--out", "made"]) == 2
     assert "already exists and is not overwritten" in capsys.readouterr().err
     if form == "--package":
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "-p",
-                "no:cacheprovider",
-                f"made/{name}",
-            ],
-            env=os.environ
-            | {"PYTHONPATH": f"{ROOT}{os.pathsep}{here / 'made' / name}"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
+        path = f"{ROOT}{os.pathsep}{here / 'made' / name}"
+        pytest_words = ["pytest", "-q", "-p", "no:cacheprovider", f"made/{name}"]
+        run_module(*pytest_words, PYTHONPATH=path)
 
 
-def test_python_writes_it_too_and_a_bad_name_is_told(here: Path) -> None:
+def test_the_python_function_and_wrong_arguments(here: Path) -> None:
     assert mt.new_benchmark("first_aid") == [
         Path("first_aid.yaml"),
         Path("first_aid.csv"),
@@ -64,22 +62,17 @@ def test_python_writes_it_too_and_a_bad_name_is_told(here: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_skeleton_passes_the_projects_lint_and_types(here: Path) -> None:
+def test_the_skeleton_passes_the_projects_lint_and_types(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the cache that `make types` leaves this takes seconds."""
     assert main(["new-benchmark", "own_rule", "--package"]) == 0
     folder = here / "own_rule"
+    monkeypatch.chdir(ROOT)
     settings = str(ROOT / "pyproject.toml")
     for words in (
         ["ruff", "check", "--config", settings],
         ["ruff", "format", "--check", "--config", settings],
         ["mypy", "--config-file", settings],
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", *words, str(folder)],
-            cwd=ROOT,
-            env=os.environ | {"MYPYPATH": str(folder)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        run_module(*words, str(folder), MYPYPATH=str(folder))

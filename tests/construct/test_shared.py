@@ -20,7 +20,7 @@ COLUMNS = ("id", "text")
 SECRET = "swallowed a marble"
 
 
-def test_a_sheet_comes_back(tmp_path: Path) -> None:
+def test_sheet_round_trip(tmp_path: Path) -> None:
     texts = ["=1+1", "'=x", 'a "b", c;d', "two\nlines", "ü µ", "-5 mg", ""]
     path = tmp_path / "s.csv"
     write_sheet(
@@ -41,7 +41,7 @@ def test_a_sheet_comes_back(tmp_path: Path) -> None:
         max_size=8,
     )
 )
-def test_numbers_are_numbers_and_come_back(numbers: list[float]) -> None:
+def test_numbers_round_trip(numbers: list[float]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.csv"
         write_sheet(
@@ -67,7 +67,7 @@ def test_numbers_are_numbers_and_come_back(numbers: list[float]) -> None:
         ),
     ],
 )
-def test_what_is_no_sheet(tmp_path: Path, content: bytes, message: str) -> None:
+def test_invalid_sheets(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "s.csv"
     path.write_bytes(content)
     with pytest.raises(MedicalTasksError, match=message) as caught:
@@ -77,7 +77,7 @@ def test_what_is_no_sheet(tmp_path: Path, content: bytes, message: str) -> None:
         read_sheet(tmp_path / "none.csv", COLUMNS)
 
 
-def test_no_id_leads_out_of_the_folder() -> None:
+def test_file_names_stay_in_the_folder() -> None:
     assert file_name("10000032") == "10000032.txt"
     assert file_name("../x") == "id-2e2e2f78.txt"
     assert file_name(".hidden").startswith("id-")
@@ -95,20 +95,22 @@ def test_shares_are_equal_and_depend_on_ids_alone(
     names, overlap = "abcd"[:people], min(overlap, len(ids))
     shares = share_out(ids, tuple(names), overlap=overlap, seed=seed)
     assert share_out(ids[::-1], tuple(names), overlap=overlap, seed=seed) == shares
-    decides = Counter(each[0] for each in shares.values())
+    decides = Counter(reviewers[0] for reviewers in shares.values())
     assert max(decides.values()) - min(decides[name] for name in names) <= 1
-    assert sum(len(each) == people for each in shares.values()) == overlap
-    assert sum(len(each) == 1 for each in shares.values()) == len(ids) - overlap
-    seen = Counter(
-        each for name in names for each in sheet_order(shares, name, seed=seed)
+    assert sum(len(reviewers) == people for reviewers in shares.values()) == overlap
+    assert (
+        sum(len(reviewers) == 1 for reviewers in shares.values()) == len(ids) - overlap
     )
-    assert seen == {each: people if len(shares[each]) > 1 else 1 for each in ids}
+    seen = Counter(
+        row_id for name in names for row_id in sheet_order(shares, name, seed=seed)
+    )
+    assert seen == {row_id: people if len(shares[row_id]) > 1 else 1 for row_id in ids}
 
 
-def test_the_papers_shares_and_overlaps_and_names_that_cannot_be() -> None:
+def test_shares_of_the_paper() -> None:
     # Appendix C.3: 1,000 questions, 333, 333 and 334.
     shares = share_out(
-        [str(each) for each in range(1000)], ("a", "b", "c"), overlap=0, seed=0
+        [str(number) for number in range(1000)], ("a", "b", "c"), overlap=0, seed=0
     )
     assert sorted(Counter(names[0] for names in shares.values()).values()) == [
         333,
@@ -116,6 +118,9 @@ def test_the_papers_shares_and_overlaps_and_names_that_cannot_be() -> None:
         334,
     ]
     assert all(len(names) == 1 for names in shares.values())
+
+
+def test_wrong_overlaps_and_names() -> None:
     with pytest.raises(
         MedicalTasksError, match="from 0 to the number of questions, 2, got 3"
     ):

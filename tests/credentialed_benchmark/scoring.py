@@ -41,20 +41,20 @@ def score_items(
     ):
         why = f"the note says {item.fields['note']}; the answer was {response}"
         if isinstance(outcome, Verdict):
-            said = f"{why}; the judge said {outcome.text}"
+            explanation = f"{why}; the judge said {outcome.text}"
             scores.append(
                 ItemScore(
                     id=item.id,
                     values={"correct": float(outcome.value)},
                     parsed=response,
-                    why=said,
+                    why=explanation,
                 )
             )
         else:
-            told = f"{outcome.reason} about {item.fields['note']}"
+            reason = f"{outcome.reason} about {item.fields['note']}"
             scores.append(
                 ItemScore(
-                    id=item.id, values={}, parsed=response, why=why, unscored=told
+                    id=item.id, values={}, parsed=response, why=why, unscored=reason
                 )
             )
     return scores

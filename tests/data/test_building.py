@@ -68,16 +68,16 @@ def test_load_dataset_reads_configs_splits_and_types(
     assert list(default) == make_rows("dev")
 
 
-def test_only_what_is_named_lies_in_the_folder_with_the_same_bytes_each_time(
+def test_a_build_is_reproducible_and_writes_only_listed_files(
     official: Path, tmp_path: Path
 ) -> None:
-    one, two = tmp_path / "built" / "one", tmp_path / "built" / "two"
-    for folder in (one, two):
+    first, second = tmp_path / "built" / "one", tmp_path / "built" / "two"
+    for folder in (first, second):
         build_source(SOURCE, source_path=official, config="full", folder=folder)
-    data = {split.path for split in built_configs(one)["full"].splits.values()}
-    assert set(files_of(one)) == {"README.md", "croissant.json", MARKER} | data
-    assert files_of(one) == files_of(two)
-    assert {path.name for path in one.parent.iterdir()} == {"one", "two"}
+    data = {split.path for split in built_configs(first)["full"].splits.values()}
+    assert set(files_of(first)) == {"README.md", "croissant.json", MARKER} | data
+    assert files_of(first) == files_of(second)
+    assert {path.name for path in first.parent.iterdir()} == {"one", "two"}
 
 
 def test_rebuild_replaces_one_config_and_keeps_the_other(
@@ -105,7 +105,7 @@ def test_rebuild_replaces_one_config_and_keeps_the_other(
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours catches it."""
+    """Simulates the end of the process: the package never catches it."""
 
 
 @pytest.mark.parametrize("last", [0, 3, 4, 5])
@@ -146,8 +146,8 @@ def test_a_build_that_ends_between_two_renames_changes_nothing(
         for row in loaded[split]
         if row["statements"]
     }
-    # The card is the fourth to be renamed; from then on it names the new files, which
-    # all lie there.
+    # The card is the fourth file to be renamed; from then on it names the new files,
+    # which all exist.
     assert words == {"second" if last > 3 else "first"}
     build_source(SOURCE, source_path=newer, config="full", folder=folder)
     assert read_rows(folder, "full", "dev", spec=SPEC) == make_rows(
@@ -172,7 +172,7 @@ def test_a_disk_that_is_full_before_the_first_byte(
     assert not folder.exists()
 
 
-def test_an_error_of_the_disk_is_found_below_those_it_causes_and_a_fault_of_a_reader_keeps_its_traceback(
+def test_a_full_disk_is_recognised_below_other_errors_and_faults_of_readers_keep_their_traceback(
     folder: Path,
 ) -> None:
     from datasets.exceptions import DatasetGenerationError
@@ -228,7 +228,7 @@ def test_the_librarys_chunking_is_off_for_the_build_alone(
     assert datasets.config.DEFAULT_CDC_OPTIONS is before
 
 
-def test_a_release_still_being_corrected_may_differ_a_little_or_be_a_part_on_purpose(
+def test_a_release_under_correction_may_have_other_rows_with_partial(
     official: Path, folder: Path
 ) -> None:
     def build(
@@ -278,7 +278,7 @@ def test_file_of_another_config(official: Path, folder: Path) -> None:
 
 
 def test_a_config_of_an_older_version_stays_but_is_not_described(
-    official: Path, folder: Path, tmp_path: Path
+    official: Path, folder: Path
 ) -> None:
     import datasets
 
@@ -296,7 +296,9 @@ def test_a_config_of_an_older_version_stays_but_is_not_described(
         read_rows(folder, "full", "test", spec=newer.spec)
 
 
-def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path) -> None:
+def test_a_folder_with_other_content_is_left_alone(
+    folder: Path, tmp_path: Path
+) -> None:
     folder.mkdir(parents=True)
     (empty := tmp_path / "empty").mkdir()
     assert build_source(SOURCE, source_path=None, config="demo", folder=empty).rows == 9
@@ -331,7 +333,7 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path) 
         )
 
 
-def test_a_build_leaves_nothing_in_the_users_cache_and_progress_bars_as_before(
+def test_a_build_leaves_the_users_cache_and_progress_bars_unchanged(
     official: Path,
     folder: Path,
     tmp_path: Path,
@@ -390,7 +392,7 @@ def test_build_into_the_cache_and_stream(official: Path, tmp_path: Path) -> None
         ([{**make_rows("test")[1], "extra": 1}], PluginError, ", extra, and its"),
     ],
 )
-def test_rows_that_are_not_as_declared(
+def test_rows_that_contradict_the_declaration_are_refused(
     tmp_path: Path, rows: list[dict[str, Any]], error: type[Exception], message: str
 ) -> None:
     from datasets.exceptions import DatasetGenerationError
@@ -417,7 +419,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("place", "text", "line"),
+    ("subfolder", "text", "line"),
     [
         ("", None, None),
         # Beside the file an entry counts for the name, in the folder above for folder
@@ -431,17 +433,20 @@ def file(tmp_path: Path) -> Path:
     ],
 )
 def test_published_sums(
-    file: Path, place: str, text: str | None, line: int | None
+    file: Path, subfolder: str, text: str | None, line: int | None
 ) -> None:
-    sums = file.parent.parent / place / SUMS_FILE
+    sums = file.parent.parent / subfolder / SUMS_FILE
     if text is not None:
         sums.write_bytes(text.encode(errors="surrogateescape"))
     assert check_published_sum(file, RIGHT) is (line is not None)
     if line is None:
         assert not check_published_sum(file, WRONG)
     else:
-        said = f"SHA-256 is {WRONG}, but .*{SUMS_FILE}, line {line}, says {RIGHT}. The file is truncated, changed, or from another"
-        with pytest.raises(UsageError, match=said):
+        message = (
+            f"SHA-256 is {WRONG}, but .*{SUMS_FILE}, line {line}, says {RIGHT}. "
+            "The file is truncated, changed, or from another"
+        )
+        with pytest.raises(UsageError, match=message):
             check_published_sum(file, WRONG)
 
 
@@ -478,7 +483,7 @@ GENERATED = dataclasses.replace(
 
 
 @pytest.mark.parametrize(
-    ("generated", "given", "message"),
+    ("generated", "options", "message"),
     [
         (MADE, {}, r"tiny: needs --seed: which rows. Give --seed NUMBER."),
         (
@@ -504,13 +509,13 @@ GENERATED = dataclasses.replace(
     ],
 )
 def test_wrong_options(
-    generated: Generated | None, given: dict[str, int | None], message: str
+    generated: Generated | None, options: dict[str, int | None], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        chosen_options("tiny", generated, given)
+        chosen_options("tiny", generated, options)
 
 
-def test_a_build_passes_them_on_and_records_them(tmp_path: Path) -> None:
+def test_a_build_passes_options_on_and_records_them(tmp_path: Path) -> None:
     folder = tmp_path / "tiny_notes"
     built = build_source(
         GENERATED,
@@ -538,7 +543,7 @@ def test_a_build_passes_them_on_and_records_them(tmp_path: Path) -> None:
     )
 
 
-def test_the_builder_class_takes_them_as_arguments(tmp_path: Path) -> None:
+def test_the_builder_class_takes_options_as_arguments(tmp_path: Path) -> None:
     cls = builder_class(GENERATED)
     streamed = cls(
         cache_dir=str(tmp_path / "a"), config_name="made", seed=5
@@ -548,9 +553,8 @@ def test_the_builder_class_takes_them_as_arguments(tmp_path: Path) -> None:
         cls(cache_dir=str(tmp_path / "b"), config_name="made", seed=seed, n=2)
         for seed in (1, 2)
     ]
-    for seed, builder in enumerate(
-        builders, start=1
-    ):  # one cache, and neither is taken for the other
+    # They share a cache without mixing their rows.
+    for seed, builder in enumerate(builders, start=1):
         builder.download_and_prepare()
         assert list(builder.as_dataset(split="dev")) == make_rows(
             "dev", count=2, word=f"seed{seed}"
@@ -571,7 +575,7 @@ TWO_FILES = dataclasses.replace(
 )
 
 
-def test_the_file_itself_or_its_folder(tmp_path: Path) -> None:
+def test_files_are_found_from_the_file_or_its_folder(tmp_path: Path) -> None:
     path = write_official(tmp_path)
     assert (
         find_files(SOURCE, "full", path)
@@ -600,7 +604,7 @@ def test_configs_without_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "place", "message"),
+    ("source", "subfolder", "message"),
     [
         (
             SOURCE,
@@ -619,12 +623,12 @@ def test_configs_without_files(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_files_that_are_missing(
-    tmp_path: Path, source: DatasetSource, place: str | None, message: str
+def test_missing_files_are_refused_with_the_steps(
+    tmp_path: Path, source: DatasetSource, subfolder: str | None, message: str
 ) -> None:
     path = write_official(tmp_path)
     with pytest.raises(MissingError, match=message) as caught:
-        find_files(source, "full", None if place is None else tmp_path / place)
+        find_files(source, "full", None if subfolder is None else tmp_path / subfolder)
     assert all(step in str(caught.value) for step in SPEC.how_to_get)
     with pytest.raises(
         UsageError, match="needs 2 files, got the file .*notes.jsonl. Give the folder"
@@ -632,7 +636,7 @@ def test_files_that_are_missing(
         find_files(TWO_FILES, "full", path)
 
 
-def test_two_files_that_could_be_meant(tmp_path: Path) -> None:
+def test_two_candidates_for_a_file_must_be_the_same(tmp_path: Path) -> None:
     path = write_official(tmp_path)
     write_official(tmp_path / "data")
     assert find_files(SOURCE, "full", tmp_path) == {"notes": path}  # both are the same
@@ -663,26 +667,26 @@ REPOSITORY = "https://example.org/somebody/Repo"
 
 
 @pytest.mark.parametrize(
-    "given", ["", "Repo", "Repo/data/prompts", "Repo/data/prompts/a.json"]
+    "start", ["", "Repo", "Repo/data/prompts", "Repo/data/prompts/a.json"]
 )
 def test_a_file_of_a_repository_is_found_from_anywhere_near(
-    tmp_path: Path, given: str
+    tmp_path: Path, start: str
 ) -> None:
     for name in ("data/prompts/a.json", "other/prompts/a.json"):
         path = tmp_path / "Repo" / name
         path.parent.mkdir(parents=True)
         path.write_text("{}")
-    found = repository_file(
-        tmp_path / given, "data/prompts/a.json", repository=REPOSITORY
+    file = repository_file(
+        tmp_path / start, "data/prompts/a.json", repository=REPOSITORY
     )
-    assert found.samefile(tmp_path / "Repo/data/prompts/a.json")
-    # A file of the same name in the folder that is given does not stand for the one in
-    # another folder.
-    if given != "Repo/data/prompts/a.json":
-        found = repository_file(
-            tmp_path / given, "other/prompts/a.json", repository=REPOSITORY
+    assert file.samefile(tmp_path / "Repo/data/prompts/a.json")
+    # A file of the same name in the given folder does not replace the one in another
+    # folder.
+    if start != "Repo/data/prompts/a.json":
+        file = repository_file(
+            tmp_path / start, "other/prompts/a.json", repository=REPOSITORY
         )
-        assert found.samefile(tmp_path / "Repo/other/prompts/a.json")
+        assert file.samefile(tmp_path / "Repo/other/prompts/a.json")
 
 
 def test_a_file_of_a_repository_without_its_folders(tmp_path: Path) -> None:
@@ -699,9 +703,9 @@ def test_a_file_of_a_repository_without_its_folders(tmp_path: Path) -> None:
         repository_file(tmp_path, "data/b.json", repository=REPOSITORY)
 
 
-@pytest.mark.parametrize("given", ["", "repo", "repo/data", "repo/data/in"])
-def test_a_place_is_found_by_any_end_of_it(tmp_path: Path, given: str) -> None:
+@pytest.mark.parametrize("start", ["", "repo", "repo/data", "repo/data/in"])
+def test_a_file_is_found_by_any_end_of_its_path(tmp_path: Path, start: str) -> None:
     path = write_official(tmp_path / "repo" / "data" / "in")
     file = OfficialFile(places=(f"repo/data/in/{path.name}",), description="the notes")
     source = dataclasses.replace(SOURCE, files={"full": {"notes": file}, "demo": {}})
-    assert find_files(source, "full", tmp_path / given) == {"notes": path}
+    assert find_files(source, "full", tmp_path / start) == {"notes": path}

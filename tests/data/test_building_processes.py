@@ -140,7 +140,7 @@ def test_full_disk_amid_large_rows(
     } == {True}
 
 
-def test_two_builds_at_once_both_arrive(
+def test_two_concurrent_builds_both_succeed(
     pythons: Pythons, official: Path, folder: Path
 ) -> None:
     code = """
@@ -157,6 +157,6 @@ def test_two_builds_at_once_both_arrive(
         pythons.start(code, folder, "demo"),
         pythons.start(code, folder, "full", official),
     ]
-    assert [one.wait() for one in started] == [0, 0]
+    assert [build.wait() for build in started] == [0, 0]
     assert set(built_configs(folder)) == {"full", "demo"}
     assert read_rows(folder, "full", "test") == make_rows("test")

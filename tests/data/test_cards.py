@@ -1,4 +1,4 @@
-"""Cards and `eval.yaml`: what the Hub's specification asks for, what inspect reads, and what the specs say."""
+"""Cards and `eval.yaml`: the Hub's specification, the fields that inspect reads, and agreement with the specs."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_default_config(names: str, default: list[str]) -> None:
 
 
 def test_the_text_of_a_built_folder() -> None:
-    # Cards of what can be built stand in `dataset_builders` and are compared there.
+    # Cards of datasets that can be built are in `dataset_builders` and compared there.
     text = card_text(
         dataclasses.replace(SOURCE, licence_note="Be kind."),
         {"full": built_config("full", 1234)},
@@ -141,9 +141,9 @@ def test_the_text_of_a_built_folder() -> None:
 
 
 def test_every_licence_is_known_to_the_hub_or_named() -> None:
-    known = {"apache-2.0", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "mit", "other"}
+    expected = {"apache-2.0", "cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "mit", "other"}
     names = packaged(cards.__file__, "cards.json")["licences"]
-    assert {licence(name).hub_id for name in names} == known
+    assert {licence(name).hub_id for name in names} == expected
     with pytest.raises(
         ValueError,
         match="licence 'WTFPL' is not in medical_tasks.data.cards; known: Apache-2.0",
@@ -190,7 +190,7 @@ def test_every_task_that_asks_a_model_has_one_leaderboard() -> None:
         "medcalc_own",
         "medcalc_twins",
     }
-    # One number a leaderboard, and no way to say that less is better or what it counts.
+    # A leaderboard has one number, and no field for "lower is better" or for a unit.
     assert all(
         tasks()[name].metrics[0].higher_is_better
         and tasks()[name].metrics[0].unit == ""
@@ -199,16 +199,16 @@ def test_every_task_that_asks_a_model_has_one_leaderboard() -> None:
 
 
 @pytest.mark.parametrize("name", HUB_DATASETS)
-def test_it_has_what_the_hub_and_inspect_ask_for(name: str) -> None:
+def test_eval_yaml_has_the_fields_that_the_hub_and_inspect_need(name: str) -> None:
     from inspect_ai._eval.task.hf import HFTask
 
-    found = content(name)
-    assert list(found) == ["name", "description", "evaluation_framework", "tasks"]
-    assert (found["name"], found["evaluation_framework"]) == (
+    file = content(name)
+    assert list(file) == ["name", "description", "evaluation_framework", "tasks"]
+    assert (file["name"], file["evaluation_framework"]) == (
         datasets()[name].title,
         FRAMEWORK,
     )
-    source, entries = dataset_source(name), found["tasks"]
+    source, entries = dataset_source(name), file["tasks"]
     columns = {column.name for column in source.columns}
     for entry in entries:
         task, read = task_spec(entry["id"]), HFTask.model_validate(entry)
@@ -233,14 +233,14 @@ def test_it_has_what_the_hub_and_inspect_ask_for(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HUB_DATASETS)
-def test_inspect_makes_questions_of_the_rows(
+def test_inspect_makes_samples_from_the_rows(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     from inspect_ai._eval.task.hf import HFTask, _record_to_sample_hf
 
     folder = tmp_path_factory.mktemp(name)
     build_dataset(name, source=None, config="demo", out=folder)
-    assert not (folder / "eval.yaml").exists()  # demo rows are nobody's leaderboard
+    assert not (folder / "eval.yaml").exists()  # no leaderboard is about demo rows
     for entry in content(name)["tasks"]:
         rows, task = read_rows(folder, "demo", entry["split"]), task_spec(entry["id"])
         sample = _record_to_sample_hf(
@@ -251,9 +251,8 @@ def test_inspect_makes_questions_of_the_rows(
         assert len(sample.choices or ()) == (
             5 if "choices" in entry["field_spec"] else 0
         )
-        if (
-            task.items_a_row == 1
-        ):  # by which `inspect score --scorer medical_tasks/TASK` finds the item
+        # `inspect score --scorer medical_tasks/TASK` finds an item by its row's key.
+        if task.items_a_row == 1:
             items = load_task_data(
                 task, datasets()[name], data=folder, config="demo"
             ).items
@@ -262,7 +261,7 @@ def test_inspect_makes_questions_of_the_rows(
             assert {item.id for item in items} <= {str(row[key]) for row in rows}
 
 
-def test_a_built_folder_has_it_for_the_configurations_it_holds() -> None:
+def test_eval_yaml_covers_the_built_configurations() -> None:
     every = tuple(tasks().values())
     spec = dataset_spec("ehrnoteqa")
     assert eval_text(spec, every, built={}) == ""
@@ -286,7 +285,7 @@ def test_a_built_folder_has_it_for_the_configurations_it_holds() -> None:
     )
 
 
-def test_a_build_puts_it_beside_the_rows(tmp_path: Path) -> None:
+def test_a_build_writes_eval_yaml_beside_the_rows(tmp_path: Path) -> None:
     record = {
         "Free_form_answer": "No.",
         "Must_have": ["It is not."],

@@ -22,15 +22,15 @@ pytestmark = pytest.mark.filterwarnings(
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("croissant")
+    home = tmp_path_factory.mktemp("croissant")
     build_source(
         SOURCE,
-        source_path=write_official(place / "official"),
+        source_path=write_official(home / "official"),
         config="full",
-        folder=place / "tiny",
+        folder=home / "tiny",
     )
-    build_source(SOURCE, source_path=None, config="demo", folder=place / "tiny")
-    return place / "tiny"
+    build_source(SOURCE, source_path=None, config="demo", folder=home / "tiny")
+    return home / "tiny"
 
 
 def records(path: Path, record_set: str) -> Iterator[dict[str, Any]]:
@@ -42,11 +42,11 @@ def records(path: Path, record_set: str) -> Iterator[dict[str, Any]]:
             return value.decode()
         if isinstance(value, dict):
             return {
-                name.rpartition("/")[2]: plain(part) for name, part in value.items()
+                name.rpartition("/")[2]: plain(item) for name, item in value.items()
             }
         if hasattr(value, "tolist"):  # a list, also an empty one of records
             return plain(value.tolist())
-        return [plain(part) for part in value] if isinstance(value, list) else value
+        return [plain(item) for item in value] if isinstance(value, list) else value
 
     for record in mlcroissant.Dataset(jsonld=str(path)).records(record_set):
         yield plain(record)
@@ -74,7 +74,7 @@ def test_records_load_with_their_types(
     )
 
 
-def test_it_validates_without_a_warning_and_hashes_are_those_of_the_files(
+def test_the_built_file_validates_and_has_the_hashes_of_the_files(
     folder: Path,
 ) -> None:
     assert issues(folder / "croissant.json") == ""

@@ -1,4 +1,4 @@
-"""Built datasets on disk, and those that are built for a while of somebody's own file."""
+"""Built datasets on disk, and temporary builds of a user's own file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from medical_tasks.data.dataset_store import (
 )
 from medical_tasks.data.task_data import built_from, rows_sha256, source_configs
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.io.user_folders import datasets_home, private_home
+from medical_tasks.io.user_folders import private_home
 from tests.case_tables import json_of, tabled
 from tests.tiny_dataset import SOURCE, SPEC, make_rows, write_official
 
@@ -55,32 +55,12 @@ def edit_marker(folder: Path, **values: Any) -> None:
     (folder / MARKER).write_text(json.dumps(content))
 
 
-def test_home_is_the_environment_variable_or_the_data_directory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("MEDICAL_TASKS_HOME", raising=False)
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "here"))
-    assert datasets_home() == tmp_path / "here"
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", "")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "xdg"))
-    assert datasets_home() == tmp_path / "xdg" / "medical-tasks" / "datasets"
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for ignored in ("relative/path", ""):
-        monkeypatch.setenv("XDG_DATA_HOME", ignored)
-        assert (
-            datasets_home()
-            == tmp_path / "home" / ".local" / "share" / "medical-tasks" / "datasets"
-        )
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", "~/mine")
-    assert datasets_home() == tmp_path / "home" / "mine"
-
-
-def test_what_is_built_and_its_rows_with_their_types(built: Path) -> None:
+def test_built_configurations_and_rows_with_their_types(built: Path) -> None:
     (config,) = built_configs(built).values()
     assert (config.version, list(config.source)) == ("2.0.0", ["notes.jsonl"])
     assert built_name(built) == "tiny_notes"
-    for split, part in config.splits.items():
-        assert part.rows == 3
+    for split, entry in config.splits.items():
+        assert entry.rows == 3
         assert read_rows(built, "full", split, spec=SPEC) == make_rows(split)
 
 
@@ -93,9 +73,9 @@ def test_rows_hold_no_text_but_columns_of_the_latest_row_group(
     read: list[str] = []
     whole = pq.ParquetFile.read_row_group
 
-    def counted(file: Any, number: int, *, columns: list[str], **given: Any) -> Any:
+    def counted(file: Any, number: int, *, columns: list[str], **options: Any) -> Any:
         read.extend(columns)
-        return whole(file, number, columns=columns, **given)
+        return whole(file, number, columns=columns, **options)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
     names = list(built_configs(built)["full"].splits)
@@ -182,10 +162,10 @@ def test_missing_split(built: Path) -> None:
 def test_a_sum_of_splits_is_the_rows_of_each_in_the_order_they_were_built(
     built: Path, names: list[str], count: int, plus: str
 ) -> None:
-    wanted = names[:count]
-    kept = [name for name in ("train", "dev", "test") if name in wanted]
-    assert built_split(built, "full", plus.join(wanted)) == "+".join(kept)
-    assert read_rows(built, "full", plus.join(wanted)) == [
+    selected = names[:count]
+    kept = [name for name in ("train", "dev", "test") if name in selected]
+    assert built_split(built, "full", plus.join(selected)) == "+".join(kept)
+    assert read_rows(built, "full", plus.join(selected)) == [
         row for name in kept for row in read_rows(built, "full", name)
     ]
 
@@ -227,7 +207,7 @@ def test_a_marker_cannot_lead_out_of_its_folder(copy: Path, path: str) -> None:
         read_rows(copy, "full", "test")
 
 
-ASKED = [f"Is tea {n} fine?" for n in range(2)]
+QUESTIONS = [f"Is tea {n} fine?" for n in range(2)]
 
 
 @pytest.fixture
@@ -240,46 +220,50 @@ def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "Nice_to_have": [],
     }
     file.write_text(
-        "".join(f"{json.dumps({'Question': each} | more)}\n" for each in ASKED),
+        "".join(
+            f"{json.dumps({'Question': question} | more)}\n" for question in QUESTIONS
+        ),
         encoding="utf-8",
     )
     return file
 
 
-def kept() -> list[Path]:
+def private_files() -> list[Path]:
     return sorted(private_home().rglob("*")) if private_home().exists() else []
 
 
-def test_built_for_a_while_where_nobody_else_can_read(gold: Path) -> None:
+def test_a_temporary_build_is_readable_by_its_owner_alone(gold: Path) -> None:
     with built_from(dataset_source("kqa"), gold, "own") as folder:
-        assert [row["question"] for row in read_rows(folder, "own", "test")] == ASKED
+        assert [
+            row["question"] for row in read_rows(folder, "own", "test")
+        ] == QUESTIONS
         assert list(built_configs(folder)["own"].source) == ["gold.jsonl"]
         assert folder.is_relative_to(private_home())
         assert folder.parent.stat().st_mode & 0o077 == 0
-    assert kept() == []
+    assert private_files() == []
 
 
-def test_nothing_stays_when_it_fails(gold: Path) -> None:
+def test_a_failed_temporary_build_leaves_nothing(gold: Path) -> None:
     with (
         pytest.raises(RuntimeError, match="in the block"),
         built_from(dataset_source("kqa"), gold, "own"),
     ):
         raise RuntimeError("in the block")
     gold.write_text("{}", encoding="utf-8")
-    for place, error, message in (
+    for path, error, message in (
         (gold, UsageError, "gold.jsonl: line 1 has the wrong fields"),
         (Path("none.jsonl"), MissingError, "none.jsonl is not there"),
         (gold.parent, UsageError, "is a folder. Give --source the file"),
     ):
         with (
             pytest.raises(error, match=message),
-            built_from(dataset_source("kqa"), place, "own"),
+            built_from(dataset_source("kqa"), path, "own"),
         ):
             pass
-    assert kept() == []
+    assert private_files() == []
 
 
-def test_datasets_that_are_made_of_one_file() -> None:
+def test_datasets_that_are_made_from_one_file() -> None:
     for name in ("kqa", "ehrnoteqa", "doclens_own"):
         assert source_configs(dataset_source(name)) == ("own",)
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Fetching official files: the right ones or none, whatever server, disk and other processes do."""
+"""Fetching official files: the right files or none, whatever server, disk and other processes do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Answer = Callable[[Call], Fault]
 
 
 def tiny(*, blob: bool = False, source: DatasetSource = SOURCE) -> DatasetSource:
-    """The tiny dataset with a pin; its size is not known where it is pinned by git's id."""
+    """The tiny dataset with a pin; a pin by git's id has no size."""
     sums = (
         {"blob": blob_id(CONTENT)}
         if blob
@@ -53,8 +53,8 @@ def tiny(*, blob: bool = False, source: DatasetSource = SOURCE) -> DatasetSource
 TINY = tiny()
 
 
-def rest(call: Call, content: bytes = CONTENT, *, sent: int | None = None) -> Fault:
-    """What is asked for of a file, of which `sent` bytes arrive."""
+def served(call: Call, content: bytes = CONTENT, *, sent: int | None = None) -> Fault:
+    """The requested range of a file, of which `sent` bytes arrive."""
     start = int(call.headers.get("range", "bytes=0-")[6:-1])
     if start >= len(content):
         return Fault.status_code(416)
@@ -69,7 +69,7 @@ def rest(call: Call, content: bytes = CONTENT, *, sent: int | None = None) -> Fa
 
 
 class Mirror(FaultServer):
-    """Serves `files`; `steps`: answers to the first request, the second, and so on, the last from there on."""
+    """Serves `files`, or the responses of `steps`: one for each request, the last one repeated."""
 
     lists_models = True
 
@@ -85,7 +85,7 @@ class Mirror(FaultServer):
         if self.steps:
             return self.steps[min(call.number, len(self.steps)) - 1](call)
         return (
-            rest(call, self.files[call.path])
+            served(call, self.files[call.path])
             if call.path in self.files
             else Fault.status_code(404)
         )
@@ -101,34 +101,37 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
         yield opened
 
 
-def got() -> dict[str, bytes]:
+def fetched_files() -> dict[str, bytes]:
     return files_of(Path("home"))
 
 
 RIGHT = {"downloads/tiny_notes/full/data/notes.jsonl": CONTENT}
 
 
-def test_a_file_is_fetched_once_and_looked_at_before_it_is_used_again(
+def test_a_file_is_fetched_once_and_checked_before_it_is_used_again(
     mirror: Mirror,
 ) -> None:
     folder = fetching.fetch(TINY, "full")
-    assert (folder, got()) == (Path.cwd() / "home/downloads/tiny_notes/full", RIGHT)
+    assert (folder, fetched_files()) == (
+        Path.cwd() / "home/downloads/tiny_notes/full",
+        RIGHT,
+    )
     fetching.fetch(TINY, "full")
     assert len(mirror.calls) == 1
     (folder / "data/notes.jsonl").write_bytes(CHANGED)
     fetching.fetch(TINY, "full")
-    assert (got(), len(mirror.calls)) == (RIGHT, 2)
+    assert (fetched_files(), len(mirror.calls)) == (RIGHT, 2)
 
 
-def cut(at: int) -> Answer:
-    return lambda call: rest(call, sent=at)
+def cut_reply(at: int) -> Answer:
+    return lambda call: served(call, sent=at)
 
 
-def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
+def reply(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
     return lambda call: Fault(
         "reply",
         code,
-        {name.replace("_", "-"): each for name, each in headers.items()},
+        {name.replace("_", "-"): value for name, value in headers.items()},
         content,
     )
 
@@ -137,16 +140,16 @@ def whole(content: bytes = CONTENT, code: int = 200, **headers: str) -> Answer:
 @pytest.mark.parametrize(
     ("steps", "ranges", "waits"),
     [
-        ([cut(TENTH)] * 9 + [rest], [TENTH * part for part in range(10)], [1] * 9),
-        ([cut(0), cut(TENTH), whole()], [0, 0, TENTH], [2, 1]),  # no range is given
-        ([whole(b"", 429, Retry_After="7"), whole(b"", 503), rest], [0, 0, 0], [7, 4]),
-        ([whole(b"", 429, Retry_After="9" * 5000), whole(b"", 500, Retry_After="soon"), rest], [0, 0, 0], [60, 4]),
-        ([cut(TENTH), whole(b"", 416), rest], [0, TENTH, 0], [1, 0]),
-        ([cut(TENTH), whole(b"", 206, Content_Range="bytes 5-9/10"), rest], [0, TENTH, 0], [1, 0]),
-        ([whole(b"", 302, Location="/elsewhere"), whole()], [0, 0], []),
+        ([cut_reply(TENTH)] * 9 + [served], [TENTH * number for number in range(10)], [1] * 9),
+        ([cut_reply(0), cut_reply(TENTH), reply()], [0, 0, TENTH], [2, 1]),  # no range is given
+        ([reply(b"", 429, Retry_After="7"), reply(b"", 503), served], [0, 0, 0], [7, 4]),
+        ([reply(b"", 429, Retry_After="9" * 5000), reply(b"", 500, Retry_After="soon"), served], [0, 0, 0], [60, 4]),
+        ([cut_reply(TENTH), reply(b"", 416), served], [0, TENTH, 0], [1, 0]),
+        ([cut_reply(TENTH), reply(b"", 206, Content_Range="bytes 5-9/10"), served], [0, TENTH, 0], [1, 0]),
+        ([reply(b"", 302, Location="/elsewhere"), reply()], [0, 0], []),
     ],
 )  # fmt: skip
-def test_what_goes_wrong_for_a_while_is_overcome(
+def test_temporary_failures_are_retried(
     mirror: Mirror,
     steps: list[Answer],
     ranges: list[int],
@@ -156,36 +159,35 @@ def test_what_goes_wrong_for_a_while_is_overcome(
 ) -> None:
     mirror.steps = steps
     fetching.fetch(tiny(blob=blob), "full")
-    assert (got(), mirror.pauses) == (RIGHT, waits)
-    asked = [call.headers.get("range", "bytes=0-") for call in mirror.calls]
-    assert asked == [f"bytes={start}-" for start in ranges]
+    assert (fetched_files(), mirror.pauses) == (RIGHT, waits)
+    requested = [call.headers.get("range", "bytes=0-") for call in mirror.calls]
+    assert requested == [f"bytes={start}-" for start in ranges]
 
 
 @pytest.mark.parametrize("size", [TENTH, len(CONTENT), len(CONTENT) + 1])
-def test_a_damaged_part_is_begun_anew(size: int) -> None:
-    part = Path("home/downloads/tiny_notes/full/data/notes.jsonl.part")
-    part.parent.mkdir(parents=True)
-    part.write_bytes(b"x" * size)
+def test_a_damaged_partial_file_is_fetched_again(size: int) -> None:
+    partial = Path("home/downloads/tiny_notes/full/data/notes.jsonl.part")
+    partial.parent.mkdir(parents=True)
+    partial.write_bytes(b"x" * size)
     fetching.fetch(TINY, "full")
-    assert got() == RIGHT
+    assert fetched_files() == RIGHT
 
 
 @pytest.mark.parametrize(
-    ("steps", "said", "requests"),
+    ("steps", "message", "requests"),
     [
-        ([whole(b"", 404)], "the server answers 404 Not Found", 1),
-        ([whole(b"", 403)], "the server answers 403 Forbidden", 1),
-        ([whole(b"", 500)], "the server answers 500 Internal Server Error", 4),
-        ([cut(0)], "disconnected", 4),
-        ([whole(CONTENT + b"x")], "the server has a file of 102,401 bytes", 1),
-        ([whole(CONTENT[:-1])], "the server has a file of 102,399 bytes", 1),
-        ([whole(CHANGED)], f"the server has another file, SHA-256 {hashlib.sha256(CHANGED).hexdigest()}", 1),
-        ([cut(TENTH), lambda call: rest(call, CHANGED)], "the server has another file", 3),
-        ([whole(b"", 302, Location="http://localhost:9/x")], "redirects to another server, http://localhost:9, not followed", 1),
+        ([reply(b"", 404)], "the server answers 404 Not Found", 1),
+        ([reply(b"", 500)], "the server answers 500 Internal Server Error", 4),
+        ([cut_reply(0)], "disconnected", 4),
+        ([reply(CONTENT + b"x")], "the server has a file of 102,401 bytes", 1),
+        ([reply(CONTENT[:-1])], "the server has a file of 102,399 bytes", 1),
+        ([reply(CHANGED)], f"the server has another file, SHA-256 {hashlib.sha256(CHANGED).hexdigest()}", 1),
+        ([cut_reply(TENTH), lambda call: served(call, CHANGED)], "the server has another file", 3),
+        ([reply(b"", 302, Location="http://localhost:9/x")], "redirects to another server, http://localhost:9, not followed", 1),
     ],
 )  # fmt: skip
-def test_what_stays_wrong_leaves_nothing(
-    mirror: Mirror, steps: list[Answer], said: str, requests: int
+def test_lasting_failures_are_reported_and_leave_nothing(
+    mirror: Mirror, steps: list[Answer], message: str, requests: int
 ) -> None:
     mirror.steps = steps
     with pytest.raises(MissingError, match="102,400 bytes, SHA-256") as caught:
@@ -194,12 +196,12 @@ def test_what_stays_wrong_leaves_nothing(
     assert str(caught.value).startswith(
         f"tiny_notes, config full: {where} cannot be fetched: "
     )
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).endswith("  - medical-tasks build tiny_notes --source DIR")
-    assert (got(), len(mirror.calls)) == ({}, requests)
+    assert (fetched_files(), len(mirror.calls)) == ({}, requests)
 
 
-def test_what_cannot_be_asked_and_what_cannot_be_written(
+def test_bad_addresses_proxies_and_disks_are_reported(
     mirror: Mirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for wrong in "mirror.example/raw file:///mirror http://me:secret@host http://host/a?b http:// http://host:port".split():
@@ -233,14 +235,14 @@ def test_what_cannot_be_asked_and_what_cannot_be_written(
         match=r"no space to write .* another place with MEDICAL_TASKS_DATA, and give",
     ):
         fetching.fetch(TINY, "full")
-    assert got() == {}
+    assert fetched_files() == {}
 
 
-def test_of_two_at_once_the_second_finds_the_files(mirror: Mirror) -> None:
-    mirror.steps = [cut(TENTH), rest]
+def test_of_two_concurrent_fetches_the_second_finds_the_files(mirror: Mirror) -> None:
+    mirror.steps = [cut_reply(TENTH), served]
     with ThreadPoolExecutor(2) as pool:
         assert len({*pool.map(lambda _: fetching.fetch(TINY, "full"), range(2))}) == 1
-    assert (got(), len(mirror.calls)) == (RIGHT, 2)
+    assert (fetched_files(), len(mirror.calls)) == (RIGHT, 2)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +254,7 @@ def test_of_two_at_once_the_second_finds_the_files(mirror: Mirror) -> None:
         (dataset_source("medcalc_bench"), "own", "is not fetched, only v1.0, corrected, v1.2 and verified can be"),
     ],
 )  # fmt: skip
-def test_what_is_not_fetched_is_never_asked_for(
+def test_datasets_that_are_not_fetched_are_never_requested(
     mirror: Mirror, source: Any, config: str, message: str
 ) -> None:
     with pytest.raises(UsageError, match=re.escape(message)):
@@ -263,7 +265,7 @@ def test_what_is_not_fetched_is_never_asked_for(
 SOURCES = [source for benchmark in benchmarks() for source in benchmark.sources()]
 
 
-def test_open_datasets_say_first_how_to_fetch() -> None:
+def test_open_datasets_name_fetch_as_the_first_step() -> None:
     fetched = []
     for source in SOURCES:
         first, *others = ["--fetch" in step for step in source.spec.how_to_get]
@@ -273,7 +275,7 @@ def test_open_datasets_say_first_how_to_fetch() -> None:
     assert {"medcalc_bench", "kqa"} <= set(fetched)
 
 
-def test_pins_lie_where_files_are_found_and_name_a_commit_and_a_sum() -> None:
+def test_pins_name_a_known_path_a_commit_and_a_checksum() -> None:
     pins = [pin for source in SOURCES for pin in source.beside]
     for file in (
         file
@@ -298,8 +300,8 @@ def test_real_datasets_by_command_in_python_and_after_a_question(
 ) -> None:
     names = {
         path.name: path
-        for part in ("kqa", "meqsum")
-        for path in (SHARED / "data" / part).rglob("*.*")
+        for name in ("kqa", "meqsum")
+        for path in (SHARED / "data" / name).rglob("*.*")
     }
     pins = (
         *dataset_source("kqa").pins("answered"),
@@ -333,8 +335,8 @@ def test_real_datasets_by_command_in_python_and_after_a_question(
         for stream in (sys.stdin, sys.stderr):
             monkeypatch.setattr(stream, "isatty", lambda: True)
         assert main(words) == code
-        asked = f"Fetch K-QA (0.8 MB, MIT) from github.com/Itaymanes/K-QA ({mirror.base_url}) and build it? [y/N] "
-        assert asked in capsys.readouterr().err
+        question = f"Fetch K-QA (0.8 MB, MIT) from github.com/Itaymanes/K-QA ({mirror.base_url}) and build it? [y/N] "
+        assert question in capsys.readouterr().err
     mirror.files.clear()
     assert main(["build", "kqa", "--fetch"]) == 0  # of what was fetched
     out = capsys.readouterr().out

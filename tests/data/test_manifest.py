@@ -9,7 +9,7 @@ from medical_tasks.data.manifest import check_manifest, manifest_text, write_man
 from tests.support import ROOT, own_datasets, own_tasks
 
 
-def test_the_repository_is_what_the_specs_say() -> None:
+def test_the_repository_matches_the_specs() -> None:
     assert check_manifest(ROOT) == []
     assert main(["manifest", "--check", "--root", str(ROOT)]) == 0
 
@@ -20,7 +20,7 @@ def test_writing_twice_changes_nothing(tmp_path: Path) -> None:
     assert check_manifest(tmp_path) == []
 
 
-def test_a_missing_or_edited_manifest_is_said(tmp_path: Path) -> None:
+def test_a_missing_or_edited_manifest_is_reported(tmp_path: Path) -> None:
     assert check_manifest(tmp_path) == [
         f"{tmp_path / 'tasks.json'}: is missing. Write it with: make manifest"
     ]
@@ -31,20 +31,20 @@ def test_a_missing_or_edited_manifest_is_said(tmp_path: Path) -> None:
     ]
 
 
-def test_it_holds_every_task_and_dataset() -> None:
+def test_the_manifest_holds_every_task_and_dataset() -> None:
     content = json.loads(manifest_text())
-    found = [
+    task_names = [
         task["name"]
         for benchmark in content["benchmarks"]
         for task in benchmark["tasks"]
     ]
-    assert found == list(own_tasks())
-    built = [
+    assert task_names == list(own_tasks())
+    dataset_names = [
         dataset["name"]
         for benchmark in content["benchmarks"]
         for dataset in benchmark["datasets"]
     ]
-    assert built == list(own_datasets())
+    assert dataset_names == list(own_datasets())
 
 
 def test_names_of_tasks_and_metrics_can_be_addressed() -> None:

@@ -1,9 +1,8 @@
-"""EHRNoteQA's configurations through `build`, on twins of the official files, and their text before `leakcheck`."""
+"""EHRNoteQA's configurations: built from twins of the official files, and found by `leakcheck`."""
 
 from __future__ import annotations
 
 import json
-import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from tests.benchmarks.ehrnoteqa.set_files import (
     write_discq,
     write_squad,
 )
+from tests.support import file_modes
 
 
 def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
@@ -47,22 +47,19 @@ def test_a_twin_is_built_for_its_owner_alone(tmp_path: Path) -> None:
         parts, key=lambda row: str(row["id"])
     )
     assert set(built_configs(out)["all"].source) == {"EHRNoteQA.jsonl", NOTES_FILE}
-    modes = {
-        stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
-    }
-    assert modes == {0o600}
+    assert file_modes(out) == {0o600}
 
 
-def test_the_tree_that_wget_makes(tmp_path: Path) -> None:
+def test_files_are_found_in_the_tree_that_wget_makes(tmp_path: Path) -> None:
     source = write_twin(tmp_path / "files", seed=2, questions=2, scale=0.1)
     tree = tmp_path / "physionet.org" / "files"
-    for name, place in (
+    for name, subfolder in (
         ("EHRNoteQA.jsonl", "ehr-notes-qa-llms/1.0.1"),
         (NOTES_FILE, "mimic-iv-note/2.2/note"),
         ("SHA256SUMS.txt", "mimic-iv-note/2.2"),
     ):
-        (tree / place).mkdir(parents=True, exist_ok=True)
-        (source / name).rename(tree / place / name)
+        (tree / subfolder).mkdir(parents=True, exist_ok=True)
+        (source / name).rename(tree / subfolder / name)
     sums = tree / "mimic-iv-note" / "2.2" / "SHA256SUMS.txt"
     sums.write_text(sums.read_text().replace(NOTES_FILE, f"note/{NOTES_FILE}"))
     assert (
@@ -85,7 +82,7 @@ CATEGORIES = ("treatment", "plan")
 
 
 def long_text(name: str) -> str:
-    """Enough words of one place to be looked for, which stand nowhere else."""
+    """Enough words of one column to be searched for, which are nowhere else."""
     return " ".join(f"{name}{number}" for number in range(14))
 
 
@@ -141,12 +138,12 @@ def discq(folder: Path) -> Path:
 SETS = {"own": (own, 2), "evidence": (evidence, 1), "discq": (discq, 2)}
 Writer = Callable[[Path], Path]
 each_set = pytest.mark.parametrize(
-    ("config", "write", "count"), [(name, *made) for name, made in SETS.items()]
+    ("config", "write", "count"), [(name, *entry) for name, entry in SETS.items()]
 )
 
 
 @each_set
-def test_through_load_dataset(
+def test_load_dataset_reads_the_built_rows(
     tmp_path: Path, config: str, write: Writer, count: int
 ) -> None:
     import datasets
@@ -174,7 +171,7 @@ def test_through_load_dataset(
     )
 
 
-PLACES = {
+TEXT_COLUMNS = {
     "own": ("question", "choiceA", "choiceE", "evidence", "note"),
     "evidence": ("question", "evidence", "note"),
     "discq": ("question", "trigger", "note"),
@@ -201,7 +198,7 @@ def test_text_of_every_column_is_found_where_it_leaked(
     run.mkdir()
     (run / "results.json").write_text(json.dumps({"metrics": {"accuracy": 0.5}}))
     assert check_leaks(run, source_files(str(source))).found == {}
-    for place in PLACES[config]:
-        (run / f"{place}.log").write_text(f"item p1: {long_text(place)}\n")
-    found = check_leaks(run, source_files(str(source))).found
-    assert set(found) == {f"{place}.log" for place in PLACES[config]}
+    for column in TEXT_COLUMNS[config]:
+        (run / f"{column}.log").write_text(f"item p1: {long_text(column)}\n")
+    leaks = check_leaks(run, source_files(str(source))).found
+    assert set(leaks) == {f"{column}.log" for column in TEXT_COLUMNS[config]}

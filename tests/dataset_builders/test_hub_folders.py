@@ -1,11 +1,10 @@
-"""Hub folders, releases, twins and files of one's own, from `build` to `load_dataset`, Croissant and the builder classes."""
+"""Hub folders, releases, twins and users' own files, from `build` to `load_dataset`, Croissant and the builder classes."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import re
-import stat
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from measurements.mimic_twin import NOTES_FILE, write_twin
 from medical_tasks.benchmarks.archehr_qa.data import FOLDERS, source_at
 from medical_tasks.benchmarks.doclens.mimic_data import MIMIC_SOURCE
 from medical_tasks.benchmarks.doclens.mimic_report import TRAIN_KINDS
-from medical_tasks.catalog import dataset_source, dataset_spec
+from medical_tasks.catalog import dataset_source
 from medical_tasks.data.building import BuiltDataset, build_source
 from medical_tasks.data.cards import card_text, croissant_text
 from medical_tasks.data.dataset_source import file_sha256
@@ -30,13 +29,14 @@ from tests.benchmarks.medcalc_bench.official_csv import (
 )
 from tests.case_tables import tables
 from tests.data.test_croissant import described, issues, records
-from tests.support import ROOT, SHARED, needs_shared, own_datasets
+from tests.support import ROOT, SHARED, file_modes, needs_shared, own_datasets
+from tests.tiny_dataset import files_of
 
 
 def builder_of(name: str, **arguments: Any) -> Any:
-    """Makes the builder, from `build.py` loaded by its path as a user without the package's help would."""
-    place = ROOT / "dataset_builders" / name / "build.py"
-    location = importlib.util.spec_from_file_location("build", place)
+    """Makes the builder from `build.py`, loaded by its path."""
+    path = ROOT / "dataset_builders" / name / "build.py"
+    location = importlib.util.spec_from_file_location("build", path)
     assert location is not None
     assert location.loader is not None
     module = importlib.util.module_from_spec(location)
@@ -47,7 +47,7 @@ def builder_of(name: str, **arguments: Any) -> Any:
 
 CASES = tables(__file__, "hub_folders")
 
-PLACE = ROOT / "dataset_builders"
+FOLDER = ROOT / "dataset_builders"
 NAMES = sorted(own_datasets())
 # Rows of each split of the demo.
 ROWS = CASES["ROWS"]
@@ -59,7 +59,7 @@ def demo_rows(name: str, split: str) -> list[dict[str, Any]]:
 
 def test_every_dataset_has_a_folder_and_a_test_here() -> None:
     assert (
-        sorted(path.parent.name for path in PLACE.glob("*/build.py"))
+        sorted(path.parent.name for path in FOLDER.glob("*/build.py"))
         == NAMES
         == sorted(ROWS)
     )
@@ -80,12 +80,12 @@ def test_the_demo_through_load_dataset_croissant_and_the_class(
     assert tuple(loaded) == source.splits["demo"]
     assert [len(rows) for rows in loaded.values()] == ROWS[name]
     assert issues(folder / "croissant.json") == ""
-    made = builder_of(name, config_name="demo", cache_dir=str(tmp_path / "cache"))
+    builder = builder_of(name, config_name="demo", cache_dir=str(tmp_path / "cache"))
     for split, rows in loaded.items():
-        wanted = demo_rows(name, split)
-        assert list(rows) == wanted
+        expected = demo_rows(name, split)
+        assert list(rows) == expected
         assert rows.column_names == [column.name for column in source.columns]
-        assert list(made.as_streaming_dataset(split=split)) == wanted
+        assert list(builder.as_streaming_dataset(split=split)) == expected
         # mlcroissant gives an empty list as nothing.
         empty = {column.name for column in source.columns if column.repeated}
         assert [
@@ -94,18 +94,18 @@ def test_the_demo_through_load_dataset_croissant_and_the_class(
                 for key, value in row.items()
             }
             for row in records(folder / "croissant.json", f"demo/{split}")
-        ] == wanted
+        ] == expected
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("name", NAMES)
-def test_what_the_folder_holds(name: str) -> None:
+def test_contents_of_a_folder(name: str) -> None:
     source = dataset_source(name)
-    assert {path.name for path in (PLACE / name).iterdir() if path.suffix == ".py"} == {
-        "build.py"
-    }
-    card = (PLACE / name / "README.md").read_text(encoding="utf-8")
-    croissant = (PLACE / name / "croissant.json").read_text(encoding="utf-8")
+    assert {
+        path.name for path in (FOLDER / name).iterdir() if path.suffix == ".py"
+    } == {"build.py"}
+    card = (FOLDER / name / "README.md").read_text(encoding="utf-8")
+    croissant = (FOLDER / name / "croissant.json").read_text(encoding="utf-8")
     assert (card, croissant) == (card_text(source), croissant_text(source))
     credentialed = source.spec.access == "credentialed"
     assert (
@@ -113,30 +113,33 @@ def test_what_the_folder_holds(name: str) -> None:
         == ("conditionsOfAccess" in json.loads(croissant))
         == credentialed
     )
-    read, known = described(PLACE / name / "croissant.json"), source.responsible_ai
+    read, properties = (
+        described(FOLDER / name / "croissant.json"),
+        source.responsible_ai,
+    )
     assert read.issues.report() == ""
-    assert [str(each).partition("croissant/")[2] for each in read.conforms_to] == [
+    assert [str(key).partition("croissant/")[2] for key in read.conforms_to] == [
         "1.1",
         "RAI/1.0",
     ]
-    assert known.keys() >= {
+    assert properties.keys() >= {
         "personalSensitiveInformation",
         "dataLimitations",
         "dataUseCases",
     }
     assert {
-        each: getattr(read, re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", each))
-        for each in known
-    } == known
-    assert all(f"\n- {limit}\n" in card for limit in known["dataLimitations"])
-    there = {column.name for column in source.columns}.union(
+        key: getattr(read, re.sub("[A-Z]", lambda m: f"_{m[0].lower()}", key))
+        for key in properties
+    } == properties
+    assert all(f"\n- {limit}\n" in card for limit in properties["dataLimitations"])
+    names = {column.name for column in source.columns}.union(
         source.spec.configs, *source.splits.values()
     )
-    assert there.issuperset(re.findall("`(.*?)`", json.dumps(known)))
+    assert names.issuperset(re.findall("`(.*?)`", json.dumps(properties)))
 
 
-@pytest.mark.parametrize(("name", "config", "message"), CASES["what_is_needed_is_told"])
-def test_what_is_needed_is_told(
+@pytest.mark.parametrize(("name", "config", "message"), CASES["missing_official_files"])
+def test_missing_official_files_are_named(
     name: str, config: str, message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(MissingError, match=message):
@@ -163,8 +166,8 @@ def test_a_file_of_ones_own_is_built_for_its_owner_alone(tmp_path: Path) -> None
 SPLITS = ("train", "test")
 
 
-def build(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
-    return build_source(MIMIC_SOURCE, source_path=place, config=config, folder=folder)
+def build(folder: Path, config: str, source: Path | None = None) -> BuiltDataset:
+    return build_source(MIMIC_SOURCE, source_path=source, config=config, folder=folder)
 
 
 def test_a_twin_is_built_for_its_owner_alone(
@@ -184,36 +187,31 @@ def test_a_twin_is_built_for_its_owner_alone(
         row["patient_id"] for row in rows["test"]
     )
     assert set(built_configs(out)["notes"].source) == {NOTES_FILE}
-    assert {
-        stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
-    } == {0o600}
+    assert file_modes(out) == {0o600}
     # the file was read once for both splits
     assert capfd.readouterr().err.count("reports can be used") == 1
 
     tree = tmp_path / "physionet.org" / "files"
-    place = tree / "mimiciii" / "1.4"
-    place.mkdir(parents=True)
+    release = tree / "mimiciii" / "1.4"
+    release.mkdir(parents=True)
     for name in (NOTES_FILE, "SHA256SUMS.txt"):
-        (source / name).rename(place / name)
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    path = place / NOTES_FILE
+        (source / name).rename(release / name)
+    before = files_of(out)
+    path = release / NOTES_FILE
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(
         UsageError,
         match=r"SHA256SUMS.txt, line 1, says .* truncated, changed, or from another release",
     ):
         build(out, "notes", tree)
-    (place / "SHA256SUMS.txt").unlink()
+    (release / "SHA256SUMS.txt").unlink()
     with pytest.raises(
         UsageError, match=r"NOTEEVENTS.csv.gz: cut off, the gzip data end amid"
     ):
         build(out, "notes", tree)
-    assert {
-        path: path.read_bytes() for path in out.rglob("*") if path.is_file()
-    } == before
+    assert files_of(out) == before
 
 
-SPEC = dataset_spec("medcalc_bench")
 V1_FILE = SHARED / "data" / "medcalc" / "test_data_v1.csv"
 
 
@@ -247,10 +245,10 @@ def test_a_later_release_of_another_size_is_built_with_a_note(
         "lab test",
         "dosage conversion",
     ]
-    said = (
+    note_text = (
         f"config {config}: split test has {rows:,} rows, 1,100 were published; right if"
     )
-    assert [said in note for note in built.notes] == [True] * (rows != 1100)
+    assert [note_text in note for note in built.notes] == [True] * (rows != 1100)
 
 
 @needs_shared
@@ -258,24 +256,26 @@ def test_a_later_release_of_another_size_is_built_with_a_note(
 def test_v1_file_under_another_name_or_cut_anywhere_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "out"
     for config in ("v1.2", "verified"):
-        said = (
+        message = (
             f"is the official file of config v1.0, not of {config}. Give --config v1.0"
         )
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             build_dataset("medcalc_bench", source=V1_FILE, config=config, out=out)
     content = V1_FILE.read_bytes()
     path = tmp_path / "test_data.csv"
-    for part in (0.5, 0.9999):
-        path.write_bytes(content[: int(len(content) * part)])
+    for share in (0.5, 0.9999):
+        path.write_bytes(content[: int(len(content) * share)])
         with pytest.raises(UsageError, match="cut off|left open"):
             build_dataset("medcalc_bench", source=path, config="v1.0", out=out)
     assert not out.exists()
 
 
-def build_archehr(folder: Path, config: str, place: Path | None = None) -> BuiltDataset:
+def build_archehr(
+    folder: Path, config: str, source: Path | None = None
+) -> BuiltDataset:
     return build_source(
-        source_at(config, place),
-        source_path=place,
+        source_at(config, source),
+        source_path=source,
         config=config,
         folder=folder,
         partial=True,
@@ -297,13 +297,13 @@ def test_a_sum_of_splits_through_load_dataset_and_the_class_of_a_release(
     )
     assert list(both) == read_rows(demo, "demo", "test+test_2026")
     twin = write_archehr_twin(tmp_path / "twin", seed=1, dev=2, test=3)
-    made = builder_of(
+    builder = builder_of(
         "archehr_qa",
         config_name="official",
         data_dir=str(twin),
         cache_dir=str(tmp_path / "cache"),
     )
-    assert [row["id"] for row in made.as_streaming_dataset(split="test")] == [
+    assert [row["id"] for row in builder.as_streaming_dataset(split="test")] == [
         "3",
         "4",
         "5",
@@ -328,11 +328,9 @@ def test_a_release_is_built_for_its_owner_alone(tmp_path: Path) -> None:
         for folder in FOLDERS.values()
         for end in (".xml", "_key.json", "_mapping.json")
     }
-    assert {
-        stat.S_IMODE(path.stat().st_mode) for path in out.rglob("*") if path.is_file()
-    } == {0o600}
+    assert file_modes(out) == {0o600}
     assert len(read_rows(out, "official", "test")) == 100
-    # A changed key is told by the publisher's sum before anything is read.
+    # A changed key is detected by the publisher's checksum before anything is read.
     (twin / "test" / "archehr-qa_key.json").write_text("[]", encoding="utf-8")
     with pytest.raises(
         UsageError,

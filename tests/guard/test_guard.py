@@ -13,10 +13,12 @@ import socket
 import stat
 import threading
 import traceback
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +29,6 @@ from medical_tasks.guard.addresses import (
     Address,
     is_local,
     is_loopback_host,
-    read_address,
     read_host,
 )
 from medical_tasks.guard.policy import WithheldError, write_decision
@@ -44,6 +45,7 @@ from medical_tasks.options import WithAttestation
 from medical_tasks.spec import Message
 from tests.case_tables import tables
 from tests.fault_server import Fault, FaultServer
+from tests.guard.audit_log import audit_lines
 from tests.recording_proxy import VARIABLES, RecordingProxy
 from tests.support import ROOT
 from tests.tiny_dataset import CREDENTIALED, SPEC
@@ -70,47 +72,53 @@ def attested(*hosts: str) -> policy.Attestation:
     )
 
 
-def audit_lines() -> list[dict[str, Any]]:
-    path = audit_path()
-    return (
-        [json.loads(line) for line in path.read_text().splitlines()]
-        if path.exists()
-        else []
-    )
-
-
 @pytest.mark.parametrize(
     ("kind", "decision"), [("local", "local"), ("not_local", "refused")]
 )
 def test_which_addresses_are_this_machine(kind: str, decision: str) -> None:
     for url in CASES[kind]:
         assert is_local(url) is is_loopback_host(url) is (kind == "local"), url
-        told = (
+        expectation = (
             contextlib.nullcontext()
             if kind == "local"
             else pytest.raises(RefusedError, match="tiny_task")
         )
-        with policy.protect([SUBJECT]), told:
+        with policy.protect([SUBJECT]), expectation:
             policy.require_endpoint(url, "model")
     lines = audit_lines()
     assert [line["decision"] for line in lines] == [decision] * len(CASES[kind])
 
 
-@given(st.text(max_size=30))
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0")
+NOISE = st.lists(
+    st.sampled_from(
+        ["1", "127", ".", ":", ":80", "@", "%2e", "evil.org", "[", "]", "\\", "#", "/", "?", " "]
+    )
+    | st.characters(),
+    max_size=2,
+).map("".join)  # fmt: skip
+
+
+@given(NOISE, st.sampled_from(LOOPBACK_HOSTS), NOISE)
 @settings(max_examples=200)
-def test_a_made_up_host_is_local_only_when_it_is_a_loopback_spelling(host: str) -> None:
-    address = read_address(f"http://{host}/v1")
-    if is_loopback_host(f"http://{host}/v1"):
-        assert address is not None
-        assert (
-            address.host == "localhost"
-            or address.host.endswith(".localhost")
-            or address.host[:3] in ("127", "0.0", "::1", "::", "::f")
-        )
+def test_the_client_connects_to_this_machine_where_the_guard_expects_it(
+    before: str, host: str, after: str
+) -> None:
+    url = f"http://{before}{host}{after}/v1"
+    if is_loopback_host(url):
+        target = httpx.URL(url).host
+        is_local_name = target == "localhost" or target.endswith(".localhost")
+        assert is_local_name or _is_this_machine(ip_address(target))
+
+
+def _is_this_machine(number: IPv4Address | IPv6Address) -> bool:
+    if isinstance(number, IPv6Address) and number.ipv4_mapped is not None:
+        number = number.ipv4_mapped
+    return number.is_loopback or number.is_unspecified
 
 
 def _resolver(*numbers: str) -> Any:
-    def found(host: str, port: Any, **_: Any) -> list[Any]:
+    def resolve(host: str, port: Any, **_: Any) -> list[Any]:
         if not numbers:
             raise socket.gaierror(socket.EAI_NONAME, "unknown")
         return [
@@ -118,7 +126,7 @@ def _resolver(*numbers: str) -> Any:
             for number in numbers
         ]
 
-    return found
+    return resolve
 
 
 @pytest.mark.parametrize(
@@ -142,7 +150,7 @@ def test_a_local_name_must_lead_to_this_machine(
                 policy.require_endpoint(url, "model")
 
 
-def test_in_process_is_local_and_the_chat_client_agrees_on_what_is() -> None:
+def test_a_model_in_process_is_local_and_the_chat_client_shares_the_rule() -> None:
     assert (
         vars(wire)["is_loopback_host"]
         is vars(policy)["is_loopback_host"]
@@ -159,10 +167,10 @@ def test_refusal_names_task_rule_host_purpose_and_both_flags() -> None:
     with policy.protect([SUBJECT]), pytest.raises(RefusedError) as caught:
         policy.require_endpoint(REMOTE, "judge")
     message = str(caught.value)
-    for part in (*CASES["refusal"], str(audit_path())):
-        assert part in message
+    for text in (*CASES["refusal"], str(audit_path())):
+        assert text in message
     assert caught.value.exit_code == 4
-    # A source without a known rule has the general one.
+    # A dataset without a known rule gets the general one.
     other = policy.Subject.of(
         dataclasses.replace(CREDENTIALED.spec, licence="Hospital-Agreement-1")
     )
@@ -201,7 +209,7 @@ def test_hosts_are_read_in_their_standard_form() -> None:
     assert read_host("10.0.0.7:80") == Address(scheme="host", host="10.0.0.7", port=80)
 
 
-def options_given(*hosts: str, retention: bool = False) -> policy.Attestation:
+def attestation_of(*hosts: str, retention: bool = False) -> policy.Attestation:
     return policy.attestation_from(
         WithAttestation(allow_remote=hosts, attest_zero_retention=retention)
     )
@@ -212,13 +220,13 @@ def test_one_flag_alone_is_wrong_use() -> None:
         UsageError,
         match="--allow-remote h alone changes nothing: add --attest-zero-retention",
     ):
-        options_given("h")
+        attestation_of("h")
     with pytest.raises(
         UsageError, match="--attest-zero-retention alone changes nothing: name the host"
     ):
-        options_given(retention=True)
-    assert options_given() == policy.NOTHING_ATTESTED
-    both = options_given("a.example", "b.example:1", retention=True)
+        attestation_of(retention=True)
+    assert attestation_of() == policy.NOTHING_ATTESTED
+    both = attestation_of("a.example", "b.example:1", retention=True)
     assert both.hosts == (
         Address(scheme="host", host="a.example"),
         Address(scheme="host", host="b.example", port=1),
@@ -231,7 +239,7 @@ def test_one_flag_alone_is_wrong_use() -> None:
         policy.require_endpoint(REMOTE, "model")
 
 
-def test_open_data_are_never_in_the_way() -> None:
+def test_open_data_are_never_blocked() -> None:
     with policy.protect([OPEN]):
         policy.require_endpoint(REMOTE, "model")
         policy.require_push("rows")
@@ -260,7 +268,7 @@ def test_blocks_add_up_and_end() -> None:
     assert not policy.protecting()
 
 
-def test_an_unexpected_error_says_where_and_not_what() -> None:
+def test_an_unexpected_error_names_its_place_without_its_text() -> None:
     def parse(text: str) -> None:
         try:
             json.loads(f"{text}")
@@ -272,7 +280,7 @@ def test_an_unexpected_error_says_where_and_not_what() -> None:
     with pytest.raises(WithheldError) as caught, policy.protect([SUBJECT]):
         parse(SECRET)
     whole = "".join(traceback.format_exception(caught.value))
-    for part in (
+    for name in (
         "ExceptionGroup",
         "JSONDecodeError",
         "OSError (EIO)",
@@ -280,7 +288,7 @@ def test_an_unexpected_error_says_where_and_not_what() -> None:
         "test_guard.py",
         "parse",
     ):
-        assert part in whole
+        assert name in whole
     assert SECRET not in whole
     for error in (UsageError("told as it is"), BrokenPipeError(), OSError(28, "full")):
         with pytest.raises(type(error)) as same, policy.protect([SUBJECT]):
@@ -391,13 +399,13 @@ def test_a_line_after_one_that_was_cut(home: Path) -> None:
         stream.write('{"decision": "ref')
     write_decision(audit_path(), {"decision": "allowed"})
     lines = audit_path().read_text().splitlines()
-    assert [json.loads(lines[place])["decision"] for place in (0, 2)] == [
+    assert [json.loads(lines[number])["decision"] for number in (0, 2)] == [
         "local",
         "allowed",
     ]
 
 
-def test_each_task_has_its_line_and_each_run_its_own_in_a_log_that_is_closed_to_others(
+def test_each_task_of_each_run_is_logged_in_a_file_that_others_cannot_read(
     home: Path,
 ) -> None:
     home.mkdir()
@@ -415,7 +423,7 @@ def test_each_task_has_its_line_and_each_run_its_own_in_a_log_that_is_closed_to_
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "fifo"])
-def test_a_decision_without_its_line_does_not_count(
+def test_a_decision_that_cannot_be_logged_is_refused(
     home: Path, tmp_path: Path, kind: str
 ) -> None:
     home.mkdir()
@@ -437,19 +445,6 @@ def test_a_decision_without_its_line_does_not_count(
     assert target.read_text() == ""
     if kind == "fifo":
         os.close(reader)
-
-
-def test_the_log_lies_in_the_state_folder_otherwise(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("MEDICAL_TASKS_HOME")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    assert audit_path() == tmp_path / "state" / "medical-tasks" / "audit.jsonl"
-    monkeypatch.setenv("XDG_STATE_HOME", "relative")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert (
-        audit_path() == tmp_path / ".local" / "state" / "medical-tasks" / "audit.jsonl"
-    )
 
 
 # --- the chat client
@@ -486,7 +481,9 @@ def test_nothing_leaves_without_attestation(
     assert proxy.seen == []
 
 
-def test_open_data_and_what_is_attested_leave(proxy: RecordingProxy) -> None:
+def test_open_data_and_requests_to_attested_hosts_are_sent(
+    proxy: RecordingProxy,
+) -> None:
     assert chat("http://api.remote.example/v1") == "by proxy: true"
     assert SECRET in proxy.seen[0]
     with policy.protect([SUBJECT], attested("api.remote.example")):
@@ -526,7 +523,7 @@ def test_a_proxy_is_a_host_of_its_own(
     assert "hidden" not in str(caught.value) + audit_path().read_text()
 
 
-def test_no_proxy_is_kept_to(
+def test_no_proxy_is_respected(
     monkeypatch: pytest.MonkeyPatch, proxy: RecordingProxy
 ) -> None:
     assert knock.proxy_for("http://api.remote.example/v1") is not None
@@ -608,7 +605,7 @@ def test_a_connection_that_leads_elsewhere_is_dropped_before_a_byte_is_sent() ->
     asyncio.run(wire.check_peer("http11.send_request_body.started", {}))
 
 
-def test_a_name_that_changes_its_mind_gets_nothing(
+def test_a_host_that_later_resolves_elsewhere_receives_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # The name is local when the guard looks; where the connection leads is looked at
@@ -620,7 +617,7 @@ def test_a_name_that_changes_its_mind_gets_nothing(
         assert server.calls == []
 
 
-def test_server_words_stay_out_of_failures() -> None:
+def test_failures_leave_out_the_text_of_servers() -> None:
     # Two words of a note, in other signs: too little for a comparison with the question
     # to see.
     echo = Fault.status_code(500, "cannot parse 'daughter|Sunday' in PROMPT")
@@ -639,13 +636,13 @@ def test_server_words_stay_out_of_failures() -> None:
 # --- unix sockets
 
 
-def test_a_unix_socket_is_asked_and_local(
+def test_a_unix_socket_is_local_and_called(
     tmp_path: Path, proxy: RecordingProxy
 ) -> None:
     path = tmp_path / "model server.sock"
     url = f"http+unix://{quote(str(path), safe='')}/v1"
     with (
-        FaultServer(answer=lambda call: "by socket", place=path) as server,
+        FaultServer(answer=lambda call: "by socket", socket_path=path) as server,
         policy.protect([SUBJECT]),
     ):
         assert chat(url) == "by socket"
@@ -664,7 +661,7 @@ def test_unusable_sockets() -> None:
             check_base_url(url)
 
 
-# --- nobody forgets
+# --- every command is guarded
 
 
 def test_every_command_that_reads_items_is_guarded() -> None:

@@ -1,4 +1,4 @@
-"""Whole commands on a credentialed task: what leaves this machine, and where its text stands afterwards."""
+"""Whole commands on a credentialed task: what leaves this machine, and where its text is afterwards."""
 
 from __future__ import annotations
 
@@ -14,19 +14,11 @@ from pathlib import Path
 from socketserver import BaseRequestHandler, TCPServer, ThreadingTCPServer
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from medical_tasks.catalog import benchmarks
 from medical_tasks.cli.entry import main
-from medical_tasks.data.dataset_source import file_sha256
-from medical_tasks.data.dataset_store import (
-    MARKER,
-    BuiltConfig,
-    BuiltSplit,
-    marker_text,
-)
 from medical_tasks.guard.policy import WithheldError
 from medical_tasks.guard.private_store import list_folders
 from medical_tasks.harness import lighteval_launcher
@@ -34,12 +26,15 @@ from medical_tasks.io.user_folders import audit_path, private_home
 from tests.case_tables import json_of, tables
 from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES, TASK
 from tests.fault_server import Call, Fault, FaultServer
+from tests.guard.audit_log import audit_lines
 from tests.recording_proxy import VARIABLES, RecordingProxy
+from tests.support import task_entry
+from tests.tiny_dataset import write_built
 
 CASES = tables(__file__, "guard_end_to_end")
 
 REMOTE = "http://api.remote.example/v1"
-# A part that no chance brings forth, in any writing of it.
+# Parts of the canary that do not occur by chance, in several encodings.
 PIECES = (
     "canary breeder",
     "canary\\u0020breeder",
@@ -50,30 +45,16 @@ PIECES = (
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with the benchmark in the catalogue, its demo built, and a store of its own."""
-    known = (*benchmarks(), BENCHMARK)
-    monkeypatch.setattr("medical_tasks.catalog.benchmarks", lambda: known)
+def work_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the benchmark in the catalogue, its demo built, and a private store."""
+    catalogue = (*benchmarks(), BENCHMARK)
+    monkeypatch.setattr("medical_tasks.catalog.benchmarks", lambda: catalogue)
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    folder = tmp_path / "data" / DATASET.name
-    (folder / "demo").mkdir(parents=True)
-    file = folder / "demo" / "test.parquet"
-    pq.write_table(pa.Table.from_pylist(NOTES), file)
-    split = BuiltSplit(
-        path="demo/test.parquet",
-        rows=len(NOTES),
-        sha256=file_sha256(file),
-        file_bytes=file.stat().st_size,
-        num_bytes=1,
-    )
-    config = BuiltConfig(
-        version=DATASET.version, suite="0", source={}, splits={"test": split}
-    )
-    (folder / MARKER).write_text(marker_text(DATASET.name, {"demo": config}))
+    write_built(tmp_path / "data", DATASET.name, NOTES, version=DATASET.version)
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
@@ -108,19 +89,10 @@ def judge_words(url: str) -> list[str]:
     return ["--judge", "openai-api/judging/j", "--judge-args", args]
 
 
-def audit_lines() -> list[dict[str, Any]]:
-    path = audit_path()
-    return (
-        [json.loads(line) for line in path.read_text().splitlines()]
-        if path.exists()
-        else []
-    )
-
-
 # --- nothing leaves without attestation
 
 
-def test_a_remote_model_gets_nothing(
+def test_a_remote_model_receives_nothing(
     proxy: RecordingProxy, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert (
@@ -139,11 +111,11 @@ def test_a_remote_model_gets_nothing(
     capfd.readouterr()
     assert main(run_words(REMOTE, None)) == 4
     assert proxy.seen == []
-    told = capfd.readouterr().err
+    stderr = capfd.readouterr().err
     flags = ("--allow-remote", "--attest-zero-retention")
     assert all(
-        part in told
-        for part in (
+        text in stderr
+        for text in (
             TASK.name,
             "PhysioNet's rule",
             "api.remote.example",
@@ -156,33 +128,36 @@ def test_a_remote_model_gets_nothing(
 
 
 @pytest.mark.parametrize("verb", ["run", "score"])
-def test_a_remote_judge_gets_nothing(
-    proxy: RecordingProxy, place: Path, capfd: pytest.CaptureFixture[str], verb: str
+def test_a_remote_judge_receives_nothing(
+    proxy: RecordingProxy,
+    work_folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    verb: str,
 ) -> None:
     with FaultServer() as server:
         words = run_words(server.base_url, REMOTE)
         if verb == "score":
-            (place / "answers.jsonl").write_text(
+            (work_folder / "answers.jsonl").write_text(
                 json.dumps({"id": "1", "response": CANARY})
             )
             words = score_words("answers.jsonl", *judge_words(REMOTE))
         assert main(words) == 4
     assert proxy.seen == []
-    told = capfd.readouterr().err
-    for part in (
+    stderr = capfd.readouterr().err
+    for text in (
         TASK.name,
         "api.remote.example",
         "(judge)",
         "--allow-remote",
         "--attest-zero-retention",
     ):
-        assert part in told
+        assert text in stderr
     assert "refused" in {
         line["decision"] for line in audit_lines() if line["purpose"] == "judge"
     }
 
 
-def test_what_is_attested_is_sent_and_logged(proxy: RecordingProxy) -> None:
+def test_requests_to_attested_hosts_are_sent_and_logged(proxy: RecordingProxy) -> None:
     proxy.text = "true"
     flags = ["--allow-remote", "api.remote.example", "--attest-zero-retention"]
     assert main(run_words(REMOTE, REMOTE, *flags)) == 0
@@ -201,12 +176,12 @@ def test_what_is_attested_is_sent_and_logged(proxy: RecordingProxy) -> None:
     assert stat.S_IMODE(audit_path().stat().st_mode) == 0o600
 
 
-# --- where the text stands afterwards
+# --- where the text is afterwards
 
 
 def texts_in(folder: Path) -> list[str]:
-    """Names of files with a piece of the canary in their bytes; parquet is compressed, so its strings are read too."""
-    found = []
+    """Names the files with a piece of the canary in their bytes or, of parquet, in their strings."""
+    names = []
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             text = path.read_bytes().decode("utf-8", "replace") + str(
@@ -215,8 +190,8 @@ def texts_in(folder: Path) -> list[str]:
             if path.suffix == ".parquet":
                 text += json.dumps(pq.read_table(path).to_pylist(), ensure_ascii=False)
             if any(piece in text for piece in PIECES) or "anary" in text:
-                found.append(str(path.relative_to(folder)))
-    return found
+                names.append(str(path.relative_to(folder)))
+    return names
 
 
 def case(call: Call) -> str:
@@ -250,12 +225,12 @@ def served(server: TCPServer) -> Iterator[str]:
 
 @pytest.fixture
 def echo_server() -> Iterator[str]:
-    """A server whose errors repeat what it was sent, in several writings."""
+    """A server whose errors repeat the request in several forms."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            told = json.dumps(
+            reply = json.dumps(
                 {
                     "error": {
                         "message": f"cannot process: {body} | {body.upper()[200:260]}"
@@ -264,9 +239,9 @@ def echo_server() -> Iterator[str]:
             ).encode()
             self.send_response(500, "Cannot process canary breeder")
             self.send_header("X-Echo", "canary breeder")
-            self.send_header("Content-Length", str(len(told)))
+            self.send_header("Content-Length", str(len(reply)))
             self.end_headers()
-            self.wfile.write(told)
+            self.wfile.write(reply)
 
         def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the base class's name
             pass
@@ -283,30 +258,32 @@ Check = Callable[[], Any]
 
 
 @pytest.fixture
-def nothing_is_out(
-    place: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+def assert_nothing_leaked(
+    work_folder: Path,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> Check:
-    """Asserts that no text left the private store, and gives what was said."""
+    """Asserts that no text left the private store; returns the captured output."""
     caplog.set_level(0)
 
     def check() -> Any:
-        said = capfd.readouterr()
-        assert texts_in(place) == []
+        captured = capfd.readouterr()
+        assert texts_in(work_folder) == []
         for text in (
-            said.out,
-            said.err,
+            captured.out,
+            captured.err,
             caplog.text,
             audit_path().read_text() if audit_path().exists() else "",
         ):
             assert not any(piece in text for piece in (*PIECES, "anary"))
-        return said
+        return captured
 
     return check
 
 
 @pytest.mark.usefixtures("proxy")
-def test_texts_stand_in_the_private_store_alone(
-    place: Path, capfd: pytest.CaptureFixture[str], nothing_is_out: Check
+def test_texts_are_kept_in_the_private_store_alone(
+    work_folder: Path, capfd: pytest.CaptureFixture[str], assert_nothing_leaked: Check
 ) -> None:
     def model_fault(call: Call) -> Fault | None:
         return (
@@ -321,13 +298,13 @@ def test_texts_stand_in_the_private_store_alone(
     ):
         words = run_words(model.base_url, judge.base_url)
         assert main(words) == 5  # the third item has no answer
-        asked = (len(model.calls), len(judge.calls))
-        nothing_is_out()
+        calls = (len(model.calls), len(judge.calls))
+        assert_nothing_leaked()
 
-        results = json_of(place / "run" / "results.json")["tasks"][TASK.name]
+        results = task_entry(work_folder / "run", TASK.name)
         assert results["coverage"]["unscored"] == {"no answer: http 500": 1}
         assert results["metrics"]["correct"]["n"] == 2
-        rows = pq.read_table(place / "run" / "items.parquet").to_pylist()
+        rows = pq.read_table(work_folder / "run" / "items.parquet").to_pylist()
         assert [
             (row["id"], row["correct"], row["parsed"], row["why"]) for row in rows
         ] == [
@@ -336,12 +313,15 @@ def test_texts_stand_in_the_private_store_alone(
             ("3", None, "", ""),
         ]
         assert [len(row["response_sha256"]) for row in rows] == [64, 64, 0]
-        assert not list((place / "run").rglob("*.sqlite*"))
-        assert not (place / "run" / "logs").exists()
+        assert not list((work_folder / "run").rglob("*.sqlite*"))
+        assert not (work_folder / "run" / "logs").exists()
 
         folders = list_folders()
         assert len(folders) == 1
-        assert json_of(place / "run" / "run.json")["private"] == folders[0].private_id
+        assert (
+            json_of(work_folder / "run" / "run.json")["private"]
+            == folders[0].private_id
+        )
         assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
         for path in private_home().rglob("*"):
             assert stat.S_IMODE(path.stat().st_mode) == (
@@ -350,8 +330,8 @@ def test_texts_stand_in_the_private_store_alone(
 
         # What is kept there is used again.
         assert main(words) == 5
-        assert (len(model.calls), len(judge.calls)) == (asked[0] + 1, asked[1])
-        nothing_is_out()
+        assert (len(model.calls), len(judge.calls)) == (calls[0] + 1, calls[1])
+        assert_nothing_leaked()
 
     assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
     assert "clean: " in capfd.readouterr().out
@@ -363,15 +343,15 @@ def test_texts_stand_in_the_private_store_alone(
 
 
 def test_errors_that_repeat_question_and_note_stay_unread(
-    place: Path, echo_server: str, nothing_is_out: Check
+    work_folder: Path, echo_server: str, assert_nothing_leaked: Check
 ) -> None:
     assert main(run_words(echo_server, echo_server, "--out", "other")) == 5
-    said = nothing_is_out()
-    assert "http 500" in said.out + said.err
+    captured = assert_nothing_leaked()
+    assert "http 500" in captured.out + captured.err
     with FaultServer(answer=quoting_answer) as model:
         assert main(run_words(model.base_url, echo_server)) == 5
-    nothing_is_out()
-    coverage = json_of(place / "run" / "results.json")["tasks"][TASK.name]["coverage"]
+    assert_nothing_leaked()
+    coverage = task_entry(work_folder / "run", TASK.name)["coverage"]
     assert coverage["scored"] == 0
     # The careless scorer put the note into its reasons; of them only the class is left.
     assert set(coverage["unscored"]) == {"judge: other"}
@@ -391,7 +371,7 @@ def broken_server() -> Iterator[str]:
 
 
 def test_replies_that_are_no_http_stay_unread(
-    broken_server: str, nothing_is_out: Check, monkeypatch: pytest.MonkeyPatch
+    broken_server: str, assert_nothing_leaked: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medical_tasks.models.call_pool.GIVE_UP_AFTER", 2)
     with FaultServer() as server:
@@ -400,11 +380,11 @@ def test_replies_that_are_no_http_stay_unread(
             (server.base_url, broken_server, 5),
         ):
             assert main(run_words(model, judge, "--out", f"run-{code}")) == code
-            assert "RemoteProtocolError" in nothing_is_out().err
+            assert "RemoteProtocolError" in assert_nothing_leaked().err
 
 
 def test_a_scorer_that_fails_quotes_nothing(
-    nothing_is_out: Check, monkeypatch: pytest.MonkeyPatch
+    assert_nothing_leaked: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def careless(task: Any, items: Any, responses: list[str], *, judging: Any) -> None:
         raise ValueError(f"cannot read {responses!r} about {items!r}, {CANARY}")
@@ -419,7 +399,7 @@ def test_a_scorer_that_fails_quotes_nothing(
     assert "ValueError" in whole
     assert "careless" in whole
     assert not any(piece in whole for piece in PIECES)
-    nothing_is_out()
+    assert_nothing_leaked()
 
 
 def test_rows_that_cannot_be_read_are_not_quoted(
@@ -446,9 +426,9 @@ def test_rows_that_cannot_be_read_are_not_quoted(
     ids=["swapped", "list", "key"],
 )
 def test_answers_in_the_wrong_field_are_not_shown(
-    place: Path, capfd: pytest.CaptureFixture[str], line: dict[str, Any]
+    work_folder: Path, capfd: pytest.CaptureFixture[str], line: dict[str, Any]
 ) -> None:
-    answers = place.parent / "answers.jsonl"
+    answers = work_folder.parent / "answers.jsonl"
     for number in (1, 2):
         answers.write_text(f"{json.dumps(line)}\n" * number)
         assert main(score_words(answers)) == 2
@@ -456,7 +436,7 @@ def test_answers_in_the_wrong_field_are_not_shown(
 
 
 def test_an_unreadable_judge_that_quotes_a_forecast_and_baselines_leave_nothing(
-    nothing_is_out: Check,
+    assert_nothing_leaked: Check,
 ) -> None:
     with (
         FaultServer(answer=quoting_answer) as model,
@@ -464,19 +444,19 @@ def test_an_unreadable_judge_that_quotes_a_forecast_and_baselines_leave_nothing(
     ):
         assert main(run_words(model.base_url, judge.base_url, "--forecast")) == 0
         assert model.calls == judge.calls == []
-        nothing_is_out()
+        assert_nothing_leaked()
         assert main(run_words(model.base_url, judge.base_url)) == 5
-    nothing_is_out()
+    assert_nothing_leaked()
     for model_name in ("reference", "empty"):
         assert main(baseline_words(model_name, model_name)) in (0, 5)
-        nothing_is_out()
+        assert_nothing_leaked()
 
 
 def test_answers_that_are_scored_stay_where_they_were(
-    place: Path, nothing_is_out: Check
+    work_folder: Path, assert_nothing_leaked: Check
 ) -> None:
     # the user's own file, outside the folder that is looked through
-    answers = place.parent / "answers.jsonl"
+    answers = work_folder.parent / "answers.jsonl"
     answers.write_text(
         "".join(
             json.dumps({"id": note["case_id"], "response": CANARY}) + "\n"
@@ -485,7 +465,7 @@ def test_answers_that_are_scored_stay_where_they_were(
     )
     with FaultServer(answer=quoting_verdict) as judge:
         assert main(score_words(answers, *judge_words(judge.base_url))) == 0
-    nothing_is_out()
+    assert_nothing_leaked()
     assert any(CANARY.encode() in path.read_bytes() for path in private_stores())
 
 
@@ -493,17 +473,19 @@ def test_answers_that_are_scored_stay_where_they_were(
 
 
 @pytest.mark.parametrize(
-    "words", CASES["test_lighteval_refuses_what_would_let_text_out"], ids=" ".join
+    "words",
+    CASES["test_lighteval_refuses_options_that_would_release_text"],
+    ids=" ".join,
 )
 @pytest.mark.parametrize("attested", [False, True])
-def test_lighteval_refuses_what_would_let_text_out(
-    place: Path,
+def test_lighteval_refuses_options_that_would_release_text(
+    work_folder: Path,
     started: list[list[str]],
     capfd: pytest.CaptureFixture[str],
     words: list[str],
     attested: bool,
 ) -> None:
-    (place / "remote.yaml").write_text(
+    (work_folder / "remote.yaml").write_text(
         f"model_parameters:\n  inference_server_address: {REMOTE}\n"
     )
     flags = (
@@ -524,9 +506,9 @@ def test_lighteval_refuses_what_would_let_text_out(
     ],
 )
 def test_lighteval_may_ask_a_server_here_or_an_attested_one(
-    place: Path, started: list[list[str]], address: str, flags: list[str]
+    work_folder: Path, started: list[list[str]], address: str, flags: list[str]
 ) -> None:
-    (place / "tgi.yaml").write_text(
+    (work_folder / "tgi.yaml").write_text(
         f"model_parameters:\n  inference_server_address: {address}\n"
     )
     assert (
@@ -549,15 +531,15 @@ def test_lighteval_may_ask_a_server_here_or_an_attested_one(
     "content", ["", "- a list", "model_parameters: {}", "model_parameters: ["]
 )
 def test_an_address_that_cannot_be_read(
-    place: Path, started: list[list[str]], content: str
+    work_folder: Path, started: list[list[str]], content: str
 ) -> None:
-    (place / "tgi.yaml").write_text(content)
+    (work_folder / "tgi.yaml").write_text(content)
     assert main(["lighteval", "endpoint", "tgi", "tgi.yaml", "--tasks", TASK.name]) == 2
     assert started == []
 
 
 def test_lighteval_in_process_reads_rows_through_the_private_store_alone(
-    monkeypatch: pytest.MonkeyPatch, started: list[list[str]]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     import os
 
@@ -606,7 +588,7 @@ def test_open_tasks_keep_all_of_lighteval(started: list[list[str]]) -> None:
     assert not private_home().exists()
 
 
-def test_the_stock_lighteval_command_is_told_what_to_use_instead() -> None:
+def test_the_stock_lighteval_command_names_the_command_to_use() -> None:
     from medical_tasks.errors import RefusedError
     from medical_tasks.guard import policy
     from medical_tasks.harness.lighteval_adapter import task_configs
@@ -632,13 +614,13 @@ def test_inspect_refuses_a_credentialed_task() -> None:
 
 
 def test_leakcheck_refuses_rows_that_the_run_was_not_on(
-    place: Path, capsys: pytest.CaptureFixture[str]
+    work_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(baseline_words("reference", "run")) == 0
     assert main(["leakcheck", "run", "--source", DATASET.name]) == 0
-    results = json_of(place / "run" / "results.json")
+    results = json_of(work_folder / "run" / "results.json")
     data = results["tasks"][TASK.name]["recipe"]["data"]
-    for change, said in (
+    for change, message in (
         ({"config": "full"}, "ran on configuration full of .* does not hold it"),
         (
             {"rows_sha256": "0" * 64},
@@ -649,7 +631,7 @@ def test_leakcheck_refuses_rows_that_the_run_was_not_on(
             **results,
             "tasks": {TASK.name: {"recipe": {"data": {**data, **change}}}},
         }
-        (place / "run" / "results.json").write_text(json.dumps(changed))
+        (work_folder / "run" / "results.json").write_text(json.dumps(changed))
         capsys.readouterr()
         assert main(["leakcheck", "run", "--source", DATASET.name]) == 2
-        assert re.search(said, capsys.readouterr().err)
+        assert re.search(message, capsys.readouterr().err)

@@ -26,14 +26,7 @@ from hypothesis import strategies as st
 from measurements.leakcheck_fuzz import FORMS, OUTCOMES, checked_files
 from medical_tasks.catalog import datasets
 from medical_tasks.cli.entry import main
-from medical_tasks.data.dataset_store import (
-    MARKER,
-    BuiltConfig,
-    BuiltSplit,
-    built_configs,
-    marker_text,
-    source_files,
-)
+from medical_tasks.data.dataset_store import built_configs, source_files
 from medical_tasks.guard.leak_sources import source_rows
 from medical_tasks.guard.leak_views import rearranged
 from medical_tasks.guard.leakcheck import (
@@ -58,6 +51,7 @@ from tests.leak_forms import (
     zipped,
 )
 from tests.support import ROOT, own_tasks
+from tests.tiny_dataset import write_built
 
 CASES = tables(__file__, "leakcheck")
 
@@ -102,7 +96,7 @@ def plain(text: str) -> list[str]:
     return [word.decode() for word in words_of(text)]
 
 
-def found(run: Path, source: Path) -> dict[str, int]:
+def leaks_in(run: Path, source: Path) -> dict[str, int]:
     return check_leaks(run, source_files(str(source))).found
 
 
@@ -113,11 +107,11 @@ def write_text(path: Path) -> None:
 def planted(run: Path, forms: dict[str, Callable[[str], bytes]]) -> dict[str, str]:
     """Writes every form of both texts; returns file names by form and text."""
     names = {}
-    for number, (form, made) in enumerate(forms.items()):
+    for number, (form, write) in enumerate(forms.items()):
         for text in (CANARY, LONG):
             name = f"hidden/.{number}-{len(text)}"
             (run / name).parent.mkdir(exist_ok=True)
-            (run / name).write_bytes(made(text))
+            (run / name).write_bytes(write(text))
             names[name] = f"{form}, {len(text)}"
     return names
 
@@ -156,7 +150,7 @@ def test_the_limits_are_those_of_the_guide(run: Path, source: Path) -> None:
         assert form in " ".join(limits.split()), form
 
 
-def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> None:
+def test_hashes_scores_and_pictures_raise_no_alarm(run: Path, source: Path) -> None:
     draw = random.Random(7)
     hashes = [draw.randbytes(32) for _ in range(40)]
     (run / "hashes.json").write_text(json.dumps([raw.hex() for raw in hashes]))
@@ -200,7 +194,7 @@ def test_what_runs_hold_besides_text_is_no_alarm(run: Path, source: Path) -> Non
 
 
 def test_a_run_of_every_task_is_clean(demos: Path, tmp_path: Path) -> None:
-    """Its names, labels and instructions stand in the package as well: they are no text of a source."""
+    """Names, labels and instructions that are also in the package are no text of a source."""
     run, sources = tmp_path / "run", tmp_path / "sources"
     words = "run --model baseline/reference --config demo --judging single".split()
     words += ["--tasks", ",".join(own_tasks()), "--data", str(demos)]
@@ -234,8 +228,9 @@ def test_no_text_of_a_demo_counts_as_the_packages_own(demos: Path, run: Path) ->
             for at, text in enumerate(texts):
                 (run / f"{number}-{at}.txt").write_text(text, encoding="utf-8")
         report = check_leaks(run, source_files(str(demos / name)))
-        assert set(report.found) == {path.name for path in run.glob("*-*.txt")}, name
-        for path in run.glob("*-*.txt"):
+        written = list(run.glob("*-*.txt"))
+        assert set(report.found) == {path.name for path in written} != set(), name
+        for path in written:
             path.unlink()
 
 
@@ -245,7 +240,7 @@ def test_a_write_ahead_log_is_read(run: Path, source: Path, tmp_path: Path) -> N
         for path in tmp_path.glob("open.sqlite*"):  # what a killed run leaves
             shutil.copy(path, run / path.name)
     before = sorted(path.name for path in run.iterdir())
-    assert {"open.sqlite-wal", "open.sqlite"} <= set(found(run, source))
+    assert {"open.sqlite-wal", "open.sqlite"} <= set(leaks_in(run, source))
     # looking changes nothing
     assert sorted(path.name for path in run.iterdir()) == before
 
@@ -254,22 +249,22 @@ def test_names_of_files_are_read_and_not_shown(
     run: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (run / CANARY.replace(" ", "_")).write_text("")
-    assert len(found(run, source)) == 1
+    assert len(leaks_in(run, source)) == 1
     write_text(run / CANARY.replace(" ", "_"))
     (run / f"{CANARY}.bad").write_bytes(b"%PDF")
     (run / f"{CANARY}.link").symlink_to("nowhere")
     (run / "\x1b[31m\r.pdf").write_bytes(b"%PDF")
     (run / os.fsdecode(b"\xff.pdf")).symlink_to("long" * 100)
     assert main(["leakcheck", str(run), "--source", str(source)]) == 4
-    said = capsys.readouterr()
+    captured = capsys.readouterr()
     assert (
-        said.err.count("a file whose name quotes the source (SHA-256 of the name: ")
+        captured.err.count("a file whose name quotes the source (SHA-256 of the name: ")
         == 5
     )
-    assert "cough" not in said.out + said.err
-    assert "\\x1b[31m\\r.pdf: PDF files cannot" in said.err
-    assert "\\udcff.pdf: a link that leads nowhere" in said.err
-    assert "\x1b" not in said.err
+    assert "cough" not in captured.out + captured.err
+    assert "\\x1b[31m\\r.pdf: PDF files cannot" in captured.err
+    assert "\\udcff.pdf: a link that leads nowhere" in captured.err
+    assert "\x1b" not in captured.err
 
 
 def test_the_columns_of_a_table_are_texts(run: Path, source: Path) -> None:
@@ -278,19 +273,19 @@ def test_the_columns_of_a_table_are_texts(run: Path, source: Path) -> None:
     )
     (run / "tokens.csv").write_text(f"place,word,tag\n{rows}", encoding="utf-8")
     (run / "odd.csv").write_bytes(b'"never closed\0')
-    assert set(found(run, source)) == {"tokens.csv"}
+    assert set(leaks_in(run, source)) == {"tokens.csv"}
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), CASES["test_what_a_source_says_without_its_markup"]
+    ("name", "content"), CASES["test_markup_of_a_source_is_ignored"]
 )
-def test_what_a_source_says_without_its_markup(
+def test_markup_of_a_source_is_ignored(
     run: Path, tmp_path: Path, name: str, content: str
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
-    assert found(run, tmp_path / name) == {}
+    assert leaks_in(run, tmp_path / name) == {}
     write_text(run / "answer.txt")
-    assert set(found(run, tmp_path / name)) == {"answer.txt"}
+    assert set(leaks_in(run, tmp_path / name)) == {"answer.txt"}
 
 
 def test_links_are_followed_once_in_source_and_folder(
@@ -303,7 +298,11 @@ def test_links_are_followed_once_in_source_and_folder(
         (folder / name).symlink_to(behind)
         (folder / "itself").symlink_to(folder)
     write_text(outside / "answer.txt")
-    assert list(found(run, source)) == list(found(run, linked)) == ["linked/answer.txt"]
+    assert (
+        list(leaks_in(run, source))
+        == list(leaks_in(run, linked))
+        == ["linked/answer.txt"]
+    )
 
 
 def test_a_run_of_eleven_words_is_no_leak_and_one_of_twelve_is(
@@ -311,15 +310,15 @@ def test_a_run_of_eleven_words_is_no_leak_and_one_of_twelve_is(
 ) -> None:
     words = plain(NOTE)
     (run / "a.txt").write_text(" ".join(words[3:14]))
-    assert found(run, source) == {}
+    assert leaks_in(run, source) == {}
     (run / "a.txt").write_text(" ".join(words[3:15]))
-    assert found(run, source) == {"a.txt": 1}
+    assert leaks_in(run, source) == {"a.txt": 1}
     (run / "a.txt").write_text(" ".join(words[3:20]))
-    assert found(run, source) == {"a.txt": 6}
+    assert leaks_in(run, source) == {"a.txt": 6}
     assert check_leaks(run, source_files(str(source)), words=18).found == {}
 
 
-def test_short_texts_are_looked_for_whole(run: Path, tmp_path: Path) -> None:
+def test_short_texts_are_matched_as_a_whole(run: Path, tmp_path: Path) -> None:
     source = tmp_path / "s.jsonl"
     rows: list[dict[str, Any]] = [
         {"id": "six", "text": "cavity in the right upper lobe"},
@@ -366,12 +365,12 @@ def test_lists_are_read_alone_and_joined_and_fields_alone(
     ]
     source.write_text(json.dumps({"sentences": sentences}))
     (run / "a.txt").write_text(" ".join(words[1:13]))
-    assert found(run, source) == {"a.txt": 1}
+    assert leaks_in(run, source) == {"a.txt": 1}
     source.write_text(
         json.dumps({"a": " ".join(words[:10]), "b": " ".join(words[10:20])})
     )
     (run / "a.txt").write_text("of " + " ".join(words[5:17]))
-    assert found(run, source) == {}
+    assert leaks_in(run, source) == {}
 
 
 @pytest.mark.parametrize(
@@ -409,23 +408,15 @@ def test_long_text_files_are_read_in_blocks(run: Path, tmp_path: Path) -> None:
     lines[1995:1999] = NOTE.replace(", ", "\n").split("\n")
     (tmp_path / "s.txt").write_text("\n".join(lines))
     write_text(run / "a.txt")
-    assert found(run, tmp_path / "s.txt") == {"a.txt": 3}
+    assert leaks_in(run, tmp_path / "s.txt") == {"a.txt": 3}
 
 
 def test_a_built_dataset_is_read_by_name(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
-    folder = tmp_path / "data" / "tiny_notes"
-    (folder / "demo").mkdir(parents=True)
-    pq.write_table(
-        pa.table({"case_id": ["7"], "note": [NOTE]}), folder / "demo" / "test.parquet"
-    )
-    split = BuiltSplit(
-        path="demo/test.parquet", rows=1, sha256="", file_bytes=0, num_bytes=0
-    )
-    config = BuiltConfig(version="1.0.0", suite="0", source={}, splits={"test": split})
-    (folder / MARKER).write_text(marker_text("tiny_notes", {"demo": config}))
+    rows = [{"case_id": "7", "note": NOTE}]
+    folder = write_built(tmp_path / "data", "tiny_notes", rows)
     (folder / "README.md").write_text(
         "This card is long enough to hold many more than twelve words in a row, which are not of the source."
     )
@@ -518,7 +509,7 @@ def seal_zip(path: Path) -> None:
         (lambda path: os.mkfifo(path), "a pipe"),
     ],
 )
-def test_what_cannot_be_looked_into_is_said(
+def test_unreadable_files_are_reported_with_the_reason(
     run: Path,
     source: Path,
     capsys: pytest.CaptureFixture[str],
@@ -527,10 +518,10 @@ def test_what_cannot_be_looked_into_is_said(
 ) -> None:
     write(run / "odd.dat")
     assert main(["leakcheck", str(run), "--source", str(source)]) == 5
-    said = capsys.readouterr().err
-    assert "1 files could not be read, so the check is incomplete" in said
-    assert "odd.dat" in said
-    assert reason in said
+    stderr = capsys.readouterr().err
+    assert "1 files could not be read, so the check is incomplete" in stderr
+    assert "odd.dat" in stderr
+    assert reason in stderr
 
 
 @pytest.mark.parametrize(
@@ -543,7 +534,7 @@ def test_what_cannot_be_looked_into_is_said(
         Exception(CANARY),
     ],
 )
-def test_whatever_a_reader_raises_is_told_without_its_words(
+def test_errors_of_readers_are_reported_without_their_text(
     run: Path,
     source: Path,
     capsys: pytest.CaptureFixture[str],
@@ -558,13 +549,13 @@ def test_whatever_a_reader_raises_is_told_without_its_words(
     assert main(["leakcheck", str(run), "--source", str(source)]) == 5
     write_text(run / "b.txt")  # the rest of the folder is looked through
     assert main(["leakcheck", str(run), "--source", str(source)]) == 4
-    said = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
-        said.count(f"a.zip: zip cannot be read to its end ({type(error).__name__})")
+        stderr.count(f"a.zip: zip cannot be read to its end ({type(error).__name__})")
         == 2
     )
-    assert "b.txt: 3 runs" in said
-    assert "cough" not in said
+    assert "b.txt: 3 runs" in stderr
+    assert "cough" not in stderr
 
 
 def test_an_unexpected_error_of_the_command_keeps_its_words(
@@ -580,7 +571,7 @@ def test_an_unexpected_error_of_the_command_keeps_its_words(
     assert "cough" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_results_that_are_none_are_not_quoted(
+def test_invalid_results_are_not_quoted(
     run: Path, demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (name, *_) = datasets()
@@ -592,16 +583,16 @@ def test_results_that_are_none_are_not_quoted(
     ):
         (run / "results.json").write_text(json.dumps(content), encoding="utf-8")
         assert main(["leakcheck", str(run), "--source", str(demos / name)]) == 2
-        said = capsys.readouterr().err
-        assert "results.json: not the results of a run" in said
-        assert "cough" not in said
+        stderr = capsys.readouterr().err
+        assert "results.json: not the results of a run" in stderr
+        assert "cough" not in stderr
 
 
-def test_damaged_files_of_every_form_end_nothing() -> None:
+def test_damaged_files_of_every_form_are_handled() -> None:
     """A long run: measurements/leakcheck_fuzz.py."""
-    tries = list(checked_files(400, seed=20))
-    assert {each.outcome for each in tries} == {*OUTCOMES}
-    assert {each.form for each in tries} >= {*FORMS}
+    attempts = list(checked_files(400, seed=20))
+    assert {attempt.outcome for attempt in attempts} == {*OUTCOMES}
+    assert {attempt.form for attempt in attempts} >= {*FORMS}
 
 
 def test_bombs_and_archives_too_deep(
@@ -621,7 +612,7 @@ def test_bombs_and_archives_too_deep(
 # --- the command
 
 
-def test_found_is_refused_without_a_word_of_the_text(
+def test_found_text_is_refused_without_quoting_it(
     run: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (run / "a.json").write_text(json.dumps({"a": [{"b": CANARY}]}))
@@ -643,9 +634,9 @@ def test_ids_that_are_texts_are_not_shown(
     (tmp_path / "s.jsonl").write_text(json.dumps({"id": CANARY, "text": NOTE}))
     write_text(run / "a.txt")
     assert main(["leakcheck", str(run), "--source", str(tmp_path / "s.jsonl")]) == 4
-    said = capsys.readouterr().err
-    assert "s.jsonl, row 1" in said
-    assert "daughter" not in said
+    stderr = capsys.readouterr().err
+    assert "s.jsonl, row 1" in stderr
+    assert "daughter" not in stderr
 
 
 @pytest.mark.parametrize(
@@ -709,12 +700,12 @@ def test_bad_runs_and_an_unknown_dataset(
     (tmp_path / "empty").mkdir()
     assert main(["leakcheck", str(tmp_path / "empty"), "--source", str(source)]) == 2
     assert "there is no file in it" in capsys.readouterr().err
-    for place, other in (
+    for folder, source_name in (
         ("long" * 100, str(source)),
         (str(run), "long" * 100),
         (str(run), "~no-such-user/x"),
     ):
-        assert main(["leakcheck", place, "--source", other]) == 3
+        assert main(["leakcheck", folder, "--source", source_name]) == 3
     assert capsys.readouterr().err.count("error: ") == 3
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     assert main(["leakcheck", str(run), "--source", "not_built"]) == 3
@@ -752,11 +743,11 @@ def test_numbers_of_runs_are_equal_exactly_when_the_runs_are(
     assert len(whole) == len(whole_owners)
 
 
-def test_words() -> None:
-    for text, words in CASES["test_words"]:
+def test_texts_are_split_into_words() -> None:
+    for text, words in CASES["test_texts_are_split_into_words"]:
         assert plain(text) == words
 
 
-def test_lines_that_are_no_more_than_their_mark_are_looked_at_too() -> None:
+def test_lines_with_nothing_but_a_mark_are_read_too() -> None:
     marks = "a: x y\n1. \n1. \na: \na: x y\na: z y\n1. \n- \n1. \n- \n1. q\nb - x\n- \na: z y\na: x y"
     assert "y\n\ny\ny\ny\ny" in list(rearranged(marks))

@@ -31,7 +31,7 @@ from medical_tasks.guard.private_store import (
 )
 from medical_tasks.io.files import WholeFile
 from medical_tasks.io.store import Store
-from medical_tasks.io.user_folders import audit_path, private_home
+from medical_tasks.io.user_folders import audit_path
 from tests.case_tables import json_of, tables
 
 CASES = tables(__file__, "private_store")
@@ -54,18 +54,6 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
 
 
-def test_where_it_is(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: Path
-) -> None:
-    assert private_home() == home
-    monkeypatch.delenv("MEDICAL_TASKS_HOME")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert private_home() == tmp_path / "cache" / "medical-tasks" / "private"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert private_home() == tmp_path / ".cache" / "medical-tasks" / "private"
-
-
 @pytest.mark.usefixtures("open_umask")
 def test_folders_and_files_are_closed_whatever_the_umask(home: Path) -> None:
     folder = private_folder(new_private_id(), run=Path("runs/x"))
@@ -79,11 +67,13 @@ def test_folders_and_files_are_closed_whatever_the_umask(home: Path) -> None:
             "run.txt",
         } == names
         assert {mode(path) for path in folder.iterdir()} == {0o600}
-    # The audit log lies beside the store: where others may write, they could remove it.
+    # The audit log is beside the store: whoever could write there could remove it.
     assert mode(folder) == mode(home) == mode(home.parent) == 0o700
 
 
-def test_what_was_open_is_closed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_permissions_are_closed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     private_id = new_private_id()
     folder = private_folder(private_id)
     (folder / "logs").mkdir()
@@ -99,7 +89,7 @@ def test_what_was_open_is_closed(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(
         os,
         "walk",
-        lambda place: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])],
+        lambda top: [(str(folder), [], ["verdicts.sqlite-wal", "verdicts.sqlite"])],
     )
     private_folder(private_id)
     assert mode(folder / "verdicts.sqlite") == 0o600
@@ -171,7 +161,7 @@ def test_a_file_system_without_modes_is_refused(
         private_folder(new_private_id())
 
 
-def test_purge_says_what_and_how_much(
+def test_purge_reports_runs_and_sizes(
     capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path
 ) -> None:
     assert purge().removed == ()
@@ -180,10 +170,10 @@ def test_purge_says_what_and_how_much(
     folder = private_folder(new_private_id(), run=tmp_path / "runs" / "one")
     (folder / "answers.sqlite").write_bytes(b"x" * 20_000)
     assert main(["purge", "--dry-run"]) == 0
-    said = capsys.readouterr().out
+    stdout = capsys.readouterr().out
     assert (
         f"would be deleted: {folder.name} of run {tmp_path / 'runs' / 'one'}: 2 files, 0.02 MB"
-        in said
+        in stdout
     )
     assert folder.is_dir()
     assert main(["purge"]) == 0
@@ -208,13 +198,13 @@ def test_links_are_removed_and_never_followed(home: Path, tmp_path: Path) -> Non
     (folder / "deep" / "to_folder").symlink_to(outside)
     (home / new_private_id()).symlink_to(outside)
     (home / new_private_id()).write_text("a file under a run's name")
-    found = purge()
-    assert len(found.removed) == 3
+    purged = purge()
+    assert len(purged.removed) == 3
     assert list(home.iterdir()) == []
     assert (outside / "kept.txt").read_text() == "kept"
 
 
-def test_the_audit_log_and_what_is_not_ours_stay(
+def test_purge_keeps_the_audit_log_and_other_folders(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     from medical_tasks.guard.policy import write_decision
@@ -237,14 +227,14 @@ def test_a_run_in_use_is_kept_and_named(
     idle = private_folder(new_private_id())
     with in_use(used), in_use(used):
         assert main(["purge"]) == 0
-        said = capsys.readouterr().out
-        assert f"in use, kept: {used.name} of run {tmp_path / 'busy'}" in said
+        stdout = capsys.readouterr().out
+        assert f"in use, kept: {used.name} of run {tmp_path / 'busy'}" in stdout
         assert used.is_dir()
         assert not idle.exists()
     assert [folder.private_id for folder in purge().removed] == [used.name]
 
 
-def test_a_run_of_another_process_is_kept_until_it_ends(tmp_path: Path) -> None:
+def test_a_run_of_another_process_is_kept_until_it_ends() -> None:
     used = private_folder(new_private_id())
     program = (
         "import sys\nfrom pathlib import Path\nfrom medical_tasks.guard.private_store import in_use\n"
@@ -263,7 +253,7 @@ def test_a_run_of_another_process_is_kept_until_it_ends(tmp_path: Path) -> None:
     assert [folder.private_id for folder in purge().removed] == [used.name]
 
 
-# --- what may stand outside
+# --- what may be kept outside
 
 
 def test_a_row_keeps_numbers_and_ids_alone() -> None:
@@ -300,7 +290,7 @@ def test_notes_of_the_scorings_own_words_and_classes_of_reasons_are_kept() -> No
         st.one_of(st.text(max_size=20), st.floats(), st.none(), st.booleans()),
     )
 )
-def test_no_text_gets_through(values: dict[str, object]) -> None:
+def test_redacted_rows_hold_no_text(values: dict[str, object]) -> None:
     row = redact_row({f"x_{name}": value for name, value in values.items()}, "a")
     assert {value for value in row.values() if isinstance(value, str)} <= {
         "",
@@ -336,12 +326,14 @@ def test_verdicts_keep_numbers_and_labels_alone() -> None:
     assert redact_value([["true", "false"]] * 9) == [["true", "false"]] * 9
 
 
-# --- a file that the user asks for
+# --- a file that the user requests
 
 
 @pytest.mark.usefixtures("open_umask")
 @pytest.mark.parametrize("before", [None, "open to all"])
-def test_only_its_owner_reads_it(tmp_path: Path, before: str | None) -> None:
+def test_a_private_file_is_readable_by_its_owner_alone(
+    tmp_path: Path, before: str | None
+) -> None:
     path = tmp_path / "new" / "file.json"
     if before is not None:
         path.parent.mkdir()
@@ -350,23 +342,23 @@ def test_only_its_owner_reads_it(tmp_path: Path, before: str | None) -> None:
         file.write("[]\n")
     assert path.read_text() == "[]\n"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert [each.name for each in path.parent.iterdir()] == ["file.json"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["file.json"]
 
 
-def test_not_in_the_folder_of_a_run_nor_by_a_link(tmp_path: Path) -> None:
+def test_private_files_in_a_runs_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.json").write_text("{}")
     (tmp_path / "link").symlink_to("run")
     check_place(tmp_path / "file.json")
-    for place in ("run/file.json", "run/deep/er/file.json", "link/file.json"):
+    for name in ("run/file.json", "run/deep/er/file.json", "link/file.json"):
         with pytest.raises(
             RefusedError,
             match=r"file.json: is in the run's folder .*run, which holds no text",
         ):
-            check_place(tmp_path / place)
+            check_place(tmp_path / name)
 
 
-def test_not_in_a_work_tree_where_nobody_knows_what_git_ignores(
+def test_private_files_in_a_work_tree_are_refused_without_git(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # as in a worktree or submodule
@@ -380,7 +372,7 @@ def test_not_in_a_work_tree_where_nobody_knows_what_git_ignores(
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_in_a_work_tree_only_what_git_ignores(tmp_path: Path) -> None:
+def test_private_files_in_a_work_tree_must_be_ignored_by_git(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     (tmp_path / ".gitignore").write_text("/private/\n")
     check_place(tmp_path / "private" / "file.json")

@@ -1,4 +1,4 @@
-"""A lighteval model whose answers stand in a file, for `lighteval custom`."""
+"""A lighteval model that reads its answers from a file, for `lighteval custom`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lighteval.models.model_output import ModelResponse
 
 
 class _NoCache:
-    """The pipeline tells every model's cache about the tasks."""
+    """The pipeline registers the tasks in every model's cache."""
 
     def _init_registry(self, registry: Any) -> None:
         pass

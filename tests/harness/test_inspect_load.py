@@ -1,4 +1,4 @@
-"""What inspect is told of mistakes, and what is known of a judge before a model answers."""
+"""Mistakes as errors of inspect, and checks of a judge before a model answers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ CASES = tables(__file__, "inspect_load")
 
 @pytest.mark.parametrize(
     ("config", "prompts", "message"),
-    CASES["test_a_users_mistake_is_inspects_own_kind_of_message"],
+    CASES["test_a_users_mistake_is_reported_as_an_error_of_inspect"],
 )
-def test_a_users_mistake_is_inspects_own_kind_of_message(
+def test_a_users_mistake_is_reported_as_an_error_of_inspect(
     tmp_path: Path, config: str, prompts: str, message: str
 ) -> None:
     from inspect_ai._util.error import PrerequisiteError
@@ -57,25 +57,27 @@ def test_a_users_mistake_is_inspects_own_kind_of_message(
             prompts=prompts,
             upstream=None,
         )
-    # As inspect prints it: rich swallows square brackets that are not escaped.
-    told = render(str(caught.value.message)).plain
-    assert message.format(folder=folder) in told
-    assert "written -T config=demo" in told
+    # As inspect prints it: rich drops square brackets that are not escaped.
+    text = render(str(caught.value.message)).plain
+    assert message.format(folder=folder) in text
+    assert "written -T config=demo" in text
 
 
 @pytest.mark.parametrize("task", [MEDCALC, tasks()["medcalc_fair"]])
-def test_max_samples_asks_the_items_that_run_asks(
+def test_max_samples_selects_the_same_items_as_run(
     demos: Path, tmp_path: Path, task: TaskSpec
 ) -> None:
     from medical_tasks import _registry
 
-    made = getattr(_registry, task.name)(config="demo", data=str(demos), max_samples=12)
+    loaded = getattr(_registry, task.name)(
+        config="demo", data=str(demos), max_samples=12
+    )
     out = ["--config", "demo", "--data", str(demos), "--out", str(tmp_path / "run")]
     words = ["run", "--tasks", task.name, "--model", "baseline/empty", *out]
     assert main([*words, "--max-samples", "12"]) == 0
-    asked = [row["id"] for row in read_items(tmp_path / "run")]
-    assert len(asked) > 3
-    assert [sample.id for sample in made.dataset] == asked
+    ids = [row["id"] for row in read_items(tmp_path / "run")]
+    assert len(ids) > 3
+    assert [sample.id for sample in loaded.dataset] == ids
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_max_samples_asks_the_items_that_run_asks(
         ("medcalc", "yes", "confidence must be none or asked; got 'yes'"),
     ],
 )
-def test_a_confidence_that_cannot_be_asked_is_refused(
+def test_an_unsupported_confidence_is_refused(
     name: str, confidence: str, message: str
 ) -> None:
     from inspect_ai._util.error import PrerequisiteError
@@ -118,7 +120,7 @@ def test_credentialed_tasks_and_their_scorers_are_refused_before_anything_is_rea
                 make(config="demo", data=str(tmp_path / "nothing"))
 
 
-def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(
+def test_a_missing_reply_is_unscored_and_a_log_of_other_data_is_refused(
     tmp_path: Path,
 ) -> None:
     from inspect_ai._util.error import PrerequisiteError
@@ -142,7 +144,7 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(
     def scored(
         output: ModelOutput,
         target: str = str(sample.target),
-        made: Any = sample.metadata,
+        metadata: Any = sample.metadata,
     ) -> Any:
         state = TaskState(
             model=ModelName("mockllm/model"),
@@ -151,7 +153,7 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(
             input="",
             messages=[],
         )
-        state.output, state.metadata = output, dict(made)
+        state.output, state.metadata = output, dict(metadata)
         return asyncio.run(score(state, Target(target)))
 
     assert (
@@ -167,18 +169,16 @@ def test_a_scorer_takes_no_reply_for_none_and_no_log_of_other_data(
     none = scored(ModelOutput(model="m"), "")
     assert all(map(math.isnan, none.value.values()))
     assert none.explanation == "unscored: no answer"
-    for made in (
-        sample.metadata,
-        {"response_sha256": ""},
-    ):  # of a log of inspect, and of one that was exported
+    # Metadata of a log of inspect, and of an exported one.
+    for metadata in (sample.metadata, {"response_sha256": ""}):
         with pytest.raises(
             PrerequisiteError,
             match="of the log is on other data, its answer key differs",
         ):
-            scored(ModelOutput.from_content("m", "1"), "another key", made)
+            scored(ModelOutput.from_content("m", "1"), "another key", metadata)
 
 
-def test_inspect_cannot_ask_for_probabilities(tmp_path: Path) -> None:
+def test_tasks_with_probabilities_are_refused_by_inspect(tmp_path: Path) -> None:
     from inspect_ai._util.error import PrerequisiteError
 
     from medical_tasks.harness.inspect_adapter import load
@@ -215,53 +215,53 @@ def test_the_command_shows_no_traceback(tmp_path: Path, warm: WarmProcess) -> No
     ]
     done = warm.run(words, cwd=tmp_path, environment=demo_environment(tmp_path))
     assert done.returncode != 0
-    told = done.stdout + done.stderr
-    assert "Traceback" not in told
-    assert "has no configuration 'nope'" in " ".join(told.split())
+    output = done.stdout + done.stderr
+    assert "Traceback" not in output
+    assert "has no configuration 'nope'" in " ".join(output.split())
 
 
-def test_the_folder_for_the_register_loads_and_pins_what_is_fetched(
+def test_the_register_folder_loads_and_pins_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
     folder = ROOT / "examples" / "inspect_register"
-    made = runpy.run_path(str(folder / "tasks.py"))
+    module = runpy.run_path(str(folder / "tasks.py"))
     assets = yaml.safe_load((folder / "ASSETS.yaml").read_text(encoding="utf-8"))
     assert list(assets) == ["medcalc", "kqa", "aci_bench", "meqsum"]
     for name, files in assets.items():
         source = dataset_source(tasks()[name].dataset)
-        config = inspect.signature(made[name]).parameters["config"].default
+        config = inspect.signature(module[name]).parameters["config"].default
         pins = [
             (f"https://github.com/{pin.repository}", pin.commit, pin.path, pin.sha256)
             for pin in source.pins(config)
         ]
         assert (
             [
-                (each["source"], each["commit"], each["path"], each["sha256"])
-                for each in files
+                (file["source"], file["commit"], file["path"], file["sha256"])
+                for file in files
             ]
             == pins
             != []
         )
-        assert len(made[name](config="demo").dataset)
+        assert len(module[name](config="demo").dataset)
 
 
-def test_the_task_for_lm_eval_scores_as_ours(
+def test_the_lm_eval_task_scores_like_this_suite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))
-    made = runpy.run_path(str(ROOT / "examples" / "lm_eval" / "medcalc.py"))
-    rows = list(made["rows"](config="demo")["test"])
+    module = runpy.run_path(str(ROOT / "examples" / "lm_eval" / "medcalc.py"))
+    rows = list(module["rows"](config="demo")["test"])
     assert len(rows) == 31
     for row in rows:
-        assert row["patient_note"] in made["question"](row)
-        assert made["scored"](row, [made["gold"](row)]) == {
+        assert row["patient_note"] in module["question"](row)
+        assert module["scored"](row, [module["gold"](row)]) == {
             "accuracy": 1.0,
             "accuracy_official": 1.0,
         }
-        assert made["scored"](row, [""])["accuracy"] == 0.0
+        assert module["scored"](row, [""])["accuracy"] == 0.0
 
 
 def test_a_judged_task_takes_its_documents_judge_and_prompts(
@@ -278,10 +278,10 @@ def test_a_judged_task_takes_its_documents_judge_and_prompts(
     (tmp_path / "documents" / "one.txt").write_text(
         "Ibuprofen and lisinopril together can harm the kidneys.\n"
     )
-    made = _registry.kqa_rag(
+    task = _registry.kqa_rag(
         config="demo", data=str(folder), documents=str(tmp_path / "documents"), top_k=1
     )
-    assert any("harm the kidneys" in str(sample.input) for sample in made.dataset)
+    assert any("harm the kidneys" in str(sample.input) for sample in task.dataset)
     with pytest.raises(PrerequisiteError, match="top_k"):
         _registry.kqa_rag(config="demo", data=str(folder), top_k=0)
     monkeypatch.setenv("MEDICAL_TASKS_JUDGE_VOTES", "none")
@@ -296,7 +296,7 @@ def judge() -> HarnessJudge:
     return HarnessJudge(harness_request())
 
 
-def test_verdicts_of_a_judge_that_is_not_comparable_are_not_comparable_either(
+def test_recorded_verdicts_are_as_comparable_as_their_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not judge().comparable
@@ -310,13 +310,13 @@ def test_verdicts_of_a_judge_that_is_not_comparable_are_not_comparable_either(
         assert judge().comparable is comparable
 
 
-def test_what_a_judge_lacks_is_said_before_a_model_answers(
+def test_an_unusable_judge_is_refused_before_the_model_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
-    one = judge()
-    one.check(KQA)
-    assert copy.deepcopy(one) is one
+    default = judge()
+    default.check(KQA)
+    assert copy.deepcopy(default) is default
     monkeypatch.setenv("MEDICAL_TASKS_JUDGE_VOTES", "3")
     with pytest.raises(UsageError, match="gives the same reply each time"):
         judge().check(KQA)

@@ -28,9 +28,9 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path))
     # lighteval's table is made where the data are not there too.
-    made = task_configs((TASK,))
-    assert [one.name for one in made] == [TASK.harness_name, TASK.name]
-    return made[0]
+    configs = task_configs((TASK,))
+    assert [config.name for config in configs] == [TASK.harness_name, TASK.name]
+    return configs[0]
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +45,8 @@ def docs(config: Any) -> list[Any]:
     return [config.prompt_function(dict(row), config.name) for row in kept]
 
 
-def lighteval_scores(toy: Path, asked: list[Any]) -> list[Any]:
-    """What lighteval's transformers model says by itself, with its own chat templating and its own tokens."""
+def lighteval_scores(toy: Path, questions: list[Any]) -> list[Any]:
+    """Scores of lighteval's own transformers model, with its chat template and tokens."""
     from lighteval.models.transformers import transformers_model as backend
 
     from medical_tasks.models.checkpoint import without_cache_and_bars
@@ -58,19 +58,19 @@ def lighteval_scores(toy: Path, asked: list[Any]) -> list[Any]:
             )
         )
         assert model.use_chat_template
-        responses: list[Any] = model.loglikelihood(asked)
+        responses: list[Any] = model.loglikelihood(questions)
     model.cleanup()
     return responses
 
 
-def our_scores(toy: Path, asked: list[Any]) -> list[ChoiceScores]:
+def our_scores(toy: Path, questions: list[Any]) -> list[ChoiceScores]:
     from medical_tasks.models.lighteval_models import open_hf
 
     model = open_hf(f"hf/{toy}", options={})
-    requests = [choose(doc.specific["id"], doc.query, doc.choices) for doc in asked]
-    found = scores(model, requests)
+    requests = [choose(doc.specific["id"], doc.query, doc.choices) for doc in questions]
+    by_key = scores(model, requests)
     model.close()
-    return [found[request.key] for request in requests]
+    return [by_key[request.key] for request in requests]
 
 
 def test_questions_have_the_prompts_continuations(config: Any) -> None:
@@ -92,16 +92,16 @@ def test_questions_have_the_prompts_continuations(config: Any) -> None:
 def test_the_numbers_are_those_of_our_own_runner(config: Any, toy: Path) -> None:
     from medical_tasks.harness.lighteval_adapter import choices_texts
 
-    asked = docs(config)
+    questions = docs(config)
     (metric,) = config.metrics
-    expected = our_scores(toy, asked)
+    expected = our_scores(toy, questions)
     for doc, response, ours in zip(
-        asked, lighteval_scores(toy, asked), expected, strict=True
+        questions, lighteval_scores(toy, questions), expected, strict=True
     ):
         (text,) = choices_texts(response, 3)
-        said = ChoiceScores.from_text(text)
-        assert said.tokens == ours.tokens == (1, 1, 1)
-        assert said.logprobs == pytest.approx(ours.logprobs, abs=1e-4)
+        theirs = ChoiceScores.from_text(text)
+        assert theirs.tokens == ours.tokens == (1, 1, 1)
+        assert theirs.logprobs == pytest.approx(ours.logprobs, abs=1e-4)
         right = ours.logprobs[doc.gold_index]
         scored = metric.compute_sample(model_response=response, doc=doc)
         assert list(scored) == NAMES
@@ -109,7 +109,7 @@ def test_the_numbers_are_those_of_our_own_runner(config: Any, toy: Path) -> None
         assert scored["accuracy"] == (
             right == max(value for value in ours.logprobs if value is not None)
         )
-    assert len({one.logprobs for one in expected}) == 3
+    assert len({choice_scores.logprobs for choice_scores in expected}) == 3
 
 
 def test_white_space_at_the_templates_end_adds_the_same_to_every_choice(
@@ -127,22 +127,30 @@ def test_white_space_at_the_templates_end_adds_the_same_to_every_choice(
     assert turns != before
     config_file.write_text(turns, encoding="utf-8")
     try:
-        asked = docs(config)
-        found = list(
+        questions = docs(config)
+        rows = list(
             zip(
-                asked, lighteval_scores(toy, asked), our_scores(toy, asked), strict=True
+                questions,
+                lighteval_scores(toy, questions),
+                our_scores(toy, questions),
+                strict=True,
             )
         )
     finally:
         config_file.write_text(before, encoding="utf-8")
-    for doc, response, ours in found:
+    for doc, response, ours in rows:
         possible = [ChoiceScores.from_text(text) for text in choices_texts(response, 3)]
         # lighteval reports the tokens of two of three.
-        assert [one.tokens for one in possible] == [(2, 2, 1), (2, 2, 2)]
+        assert [choice_scores.tokens for choice_scores in possible] == [
+            (2, 2, 1),
+            (2, 2, 2),
+        ]
         assert ours.tokens == (1, 1, 1)
         gaps = [
-            (one or 0.0) - (other or 0.0)
-            for one, other in zip(ours.logprobs, possible[0].logprobs, strict=True)
+            (our_logprob or 0.0) - (their_logprob or 0.0)
+            for our_logprob, their_logprob in zip(
+                ours.logprobs, possible[0].logprobs, strict=True
+            )
         ]
         assert gaps == pytest.approx([gaps[0]] * 3, abs=1e-4)
         assert gaps[0] > 0.1
@@ -156,7 +164,7 @@ def response(logprobs: list[float], tokens: Any) -> Any:
     return SimpleNamespace(logprobs=logprobs, output_tokens=tokens)
 
 
-def told(logprobs: list[float], tokens: Any) -> list[dict[str, Any]]:
+def choice_records(logprobs: list[float], tokens: Any) -> list[dict[str, Any]]:
     from medical_tasks.harness.lighteval_adapter import choices_texts
 
     return [
@@ -165,36 +173,42 @@ def told(logprobs: list[float], tokens: Any) -> list[dict[str, Any]]:
     ]
 
 
-def test_tokens_are_counted_without_what_fills_a_row_up() -> None:
+def test_tokens_are_counted_without_padding() -> None:
     import torch
 
-    assert told([-1.0, -2.5], [[4, 5, 6], [0]]) == [
+    assert choice_records([-1.0, -2.5], [[4, 5, 6], [0]]) == [
         {"logprobs": [-1.0, -2.5], "tokens": [3, 1]}
     ]
     padded = torch.tensor([[4, 5, 6], [0, -1, -1]])
-    assert told([-1.0, 1e-7], padded) == [{"logprobs": [-1.0, 0.0], "tokens": [3, 1]}]
+    assert choice_records([-1.0, 1e-7], padded) == [
+        {"logprobs": [-1.0, 0.0], "tokens": [3, 1]}
+    ]
     # Every number of tokens that is possible is tried.
-    letters = told([-1.0] * 5, torch.tensor([[7]]))
-    assert [one["tokens"] for one in letters] == [[1] * 5]
-    rows = told([-1.0] * 5, torch.tensor([[7, 8, 9], [7, -1, -1], [7, 8, -1]]))
-    assert [one["tokens"] for one in rows] == [
-        [3, 1, 2, one, two] for one in (1, 2, 3) for two in (1, 2, 3)
+    letters = choice_records([-1.0] * 5, torch.tensor([[7]]))
+    assert [record["tokens"] for record in letters] == [[1] * 5]
+    rows = choice_records(
+        [-1.0] * 5, torch.tensor([[7, 8, 9], [7, -1, -1], [7, 8, -1]])
+    )
+    assert [record["tokens"] for record in rows] == [
+        [3, 1, 2, last_but_one, last]
+        for last_but_one in (1, 2, 3)
+        for last in (1, 2, 3)
     ]
     with pytest.raises(
         UsageError, match="does not say how many tokens 14 of 16 choices have"
     ):
-        told([-1.0] * 16, torch.tensor([[7, 8], [7, 8]]))
+        choice_records([-1.0] * 16, torch.tensor([[7, 8], [7, 8]]))
 
 
-def test_only_values_on_which_all_agree_are_taken() -> None:
+def test_only_values_on_which_all_possibilities_agree_are_kept() -> None:
     from medical_tasks.harness.lighteval_adapter import agreed
 
-    found = agreed(
+    values = agreed(
         [{"a": 1.0, "b": 0.0, "c": math.nan}, {"a": 1.0, "b": 1.0, "c": math.nan}],
         ["a", "b", "c", "d"],
     )
-    assert found["a"] == 1.0
-    assert [name for name, value in found.items() if math.isnan(value)] == [
+    assert values["a"] == 1.0
+    assert [name for name, value in values.items() if math.isnan(value)] == [
         "b",
         "c",
         "d",
@@ -206,7 +220,7 @@ def test_only_values_on_which_all_agree_are_taken() -> None:
     ("logprobs", "tokens"),
     [([-1.0], [[1], [2]]), ([-1.0, -2.0], []), ([-1.0, -2.0], [[1]])],
 )
-def test_a_backend_that_does_not_tell_enough(
+def test_a_backend_without_token_counts_is_refused(
     logprobs: list[float], tokens: list[list[int]]
 ) -> None:
     from medical_tasks.harness.lighteval_adapter import choices_texts

@@ -18,35 +18,35 @@ from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
 
-ASKED = [task for task in TASKS if task.options["level"] == "1"]
-NAMES = ",".join(task.name for task in ASKED)
+LEVEL_1_TASKS = [task for task in TASKS if task.options["level"] == "1"]
+NAMES = ",".join(task.name for task in LEVEL_1_TASKS)
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def work_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with the demo, a toy that learned its words from it, and a store; ours for the time of the tests."""
-    place = tmp_path_factory.mktemp("ehrnoteqa")
+    work_folder = tmp_path_factory.mktemp("ehrnoteqa")
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(place)
-        for name, value in _variables(place).items():
+        patch.chdir(work_folder)
+        for name, value in _variables(work_folder).items():
             patch.setenv(name, value)
         assert main(["build", "ehrnoteqa", "--config", "demo"]) == 0
         items = load_task_data(
-            ASKED[0], DATASET, data=place / "data", config="demo"
+            LEVEL_1_TASKS[0], DATASET, data=work_folder / "data", config="demo"
         ).items
         make_toy_model(
-            place / "toy",
+            work_folder / "toy",
             [note["text"] for item in items[::3] for note in item.fields["notes"]],
         )
-        yield place
+        yield work_folder
 
 
-def _variables(place: Path) -> dict[str, str]:
+def _variables(work_folder: Path) -> dict[str, str]:
     return {
         "MEDICAL_TASKS_CONFIG": "demo",
-        "MEDICAL_TASKS_DATA": str(place / "data"),
-        "MEDICAL_TASKS_HOME": str(place / "home"),
-        "HF_HOME": str(place / "hf"),
+        "MEDICAL_TASKS_DATA": str(work_folder / "data"),
+        "MEDICAL_TASKS_HOME": str(work_folder / "home"),
+        "HF_HOME": str(work_folder / "hf"),
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",
         "ACCELERATE_USE_CPU": "true",
@@ -54,7 +54,7 @@ def _variables(place: Path) -> dict[str, str]:
     }
 
 
-def _run(warm: WarmProcess, place: Path, out: str, *launcher: str) -> str:
+def _run(warm: WarmProcess, work_folder: Path, out: str, *launcher: str) -> str:
     words = [
         "medical_tasks",
         "lighteval",
@@ -63,10 +63,10 @@ def _run(warm: WarmProcess, place: Path, out: str, *launcher: str) -> str:
         "--tasks",
         NAMES,
     ]
-    environment = {**os.environ, **_variables(place)}
+    environment = {**os.environ, **_variables(work_folder)}
     done = warm.run(
         [*launcher, "-m", *words, "--output-dir", out],
-        cwd=place,
+        cwd=work_folder,
         environment=environment,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
@@ -74,7 +74,7 @@ def _run(warm: WarmProcess, place: Path, out: str, *launcher: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def ran(warm: WarmProcess, place: Path) -> dict[str, str]:
+def ran(warm: WarmProcess, work_folder: Path) -> dict[str, str]:
     """Runs lighteval in one process and in two; folder to what was printed."""
     torchrun = [
         "-m",
@@ -83,10 +83,13 @@ def ran(warm: WarmProcess, place: Path) -> dict[str, str]:
         "--nproc_per_node=2",
         *warm.asking,
     ]
-    return {"one": _run(warm, place, "one"), "two": _run(warm, place, "two", *torchrun)}
+    return {
+        "one": _run(warm, work_folder, "one"),
+        "two": _run(warm, work_folder, "two", *torchrun),
+    }
 
 
-def _ours(place: Path) -> dict[str, dict[str, float]]:
+def _ours(work_folder: Path) -> dict[str, dict[str, float]]:
     words = [
         "run",
         "--tasks",
@@ -99,8 +102,8 @@ def _ours(place: Path) -> dict[str, dict[str, float]]:
         "ours",
     ]
     assert main(words) == 0
-    tasks = json_of(place / "ours" / "results.json")["tasks"]
-    assert [task["n_items"] for task in tasks.values()] == [8] * len(ASKED)
+    tasks = json_of(work_folder / "ours" / "results.json")["tasks"]
+    assert [task["n_items"] for task in tasks.values()] == [8] * len(LEVEL_1_TASKS)
     return {
         name: {key: metric["value"] for key, metric in task["metrics"].items()}
         for name, task in tasks.items()
@@ -108,25 +111,25 @@ def _ours(place: Path) -> dict[str, dict[str, float]]:
 
 
 def test_the_numbers_are_those_of_our_own_runner(
-    place: Path, ran: dict[str, str]
+    work_folder: Path, ran: dict[str, str]
 ) -> None:
-    expected = _ours(place)
-    assert list(expected) == [task.name for task in ASKED] == NAMES.split(",")
+    expected = _ours(work_folder)
+    assert list(expected) == [task.name for task in LEVEL_1_TASKS] == NAMES.split(",")
     assert 0.05 < expected["ehrnoteqa_mc_prob_index_level1"]["gold_probability"] < 0.6
     for folder in ran:
-        (file,) = (place / folder).glob("results/**/results_*.json")
-        found = json_of(file)["results"]
-        for task in ASKED:
-            values = found[f"{task.harness_name}|0"]
-            wanted = {
+        (file,) = (work_folder / folder).glob("results/**/results_*.json")
+        results = json_of(file)["results"]
+        for task in LEVEL_1_TASKS:
+            values = results[f"{task.harness_name}|0"]
+            metrics = {
                 metric.name: metric for metric in task.metrics if not metric.needs
             }
-            assert set(wanted) == set(expected[task.name])
+            assert set(metrics) == set(expected[task.name])
             for name, value in expected[task.name].items():
                 # As harnesses name the numbers of the lexical judge.
                 shown = (
                     f"{name}_not_comparable"
-                    if task.judge and wanted[name].judged
+                    if task.judge and metrics[name].judged
                     else name
                 )
                 assert values[shown] == pytest.approx(value, abs=1e-5), (
@@ -136,14 +139,14 @@ def test_the_numbers_are_those_of_our_own_runner(
                 )
 
 
-def test_no_text_of_the_notes_is_printed_or_left(
-    hub_home: Path, place: Path, ran: dict[str, str]
+def test_no_text_of_the_notes_is_printed_or_left_on_disk(
+    hub_home: Path, work_folder: Path, ran: dict[str, str]
 ) -> None:
     items = [
         item
-        for task in ASKED
+        for task in LEVEL_1_TASKS
         for item in load_task_data(
-            task, DATASET, data=place / "data", config="demo"
+            task, DATASET, data=work_folder / "data", config="demo"
         ).items
     ]
     texts = {item.fields["question"] for item in items} | {
@@ -158,15 +161,18 @@ def test_no_text_of_the_notes_is_printed_or_left(
     long_ones = [text for text in texts if len(text) > 40]
     assert len(long_ones) > 20
     left = [
-        path for name in ran for path in (place / name).rglob("*") if path.is_file()
+        path
+        for name in ran
+        for path in (work_folder / name).rglob("*")
+        if path.is_file()
     ]
     assert len(left) == 2
-    for said in [*ran.values(), *(path.read_text(encoding="utf-8") for path in left)]:
-        assert not [text for text in long_ones if text in said]
+    for output in [*ran.values(), *(path.read_text(encoding="utf-8") for path in left)]:
+        assert not [text for text in long_ones if text in output]
     # lighteval's copy of the rows is gone, and was never in the Hub's cache.
     assert not [
         path
-        for folder in (place, hub_home)
+        for folder in (work_folder, hub_home)
         for path in folder.rglob("*.arrow")
         if path.is_file()
     ]

@@ -34,20 +34,20 @@ from tests.warm_process import WarmProcess
 CASES = tables(__file__, "lighteval_launcher")
 
 
-def test_what_the_arguments_become() -> None:
+def test_arguments_become_those_of_lighteval() -> None:
     from medical_tasks.lighteval_tasks import TASKS_TABLE
 
-    for words, made in CASES["test_what_the_arguments_become"]:
+    for words, expected in CASES["test_arguments_become_those_of_lighteval"]:
         assert _read(words.split()).arguments == [
-            *made.split(),
+            *expected.split(),
             "--custom-tasks",
             "medical_tasks.lighteval_tasks",
         ]
-    for given in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
+    for option in (["--custom-tasks", "mine.py"], ["--custom-tasks=mine.py"]):
         words = ["accelerate", "m", "medical:medcalc|0"]
-        assert _read(["accelerate", "m", "medical:medcalc", *given]).arguments == [
+        assert _read(["accelerate", "m", "medical:medcalc", *option]).arguments == [
             *words,
-            *given,
+            *option,
         ]
     assert _read([]).arguments == []
     assert _read(["--help"]).arguments == ["--help"]
@@ -98,23 +98,23 @@ def demo(home: Path) -> Path:
 @pytest.mark.parametrize(
     "names", [["medical|medcalc"], ["medical"], ["medcalc,medcalc_direct"]]
 )
-def test_data_that_is_not_built_is_told_before_lighteval_starts(
+def test_missing_data_are_reported_before_lighteval_starts(
     names: list[str],
     home: Path,
     started: list[list[str]],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main([*ACCELERATE, *names]) == 3
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
-        f"medcalc_bench: config v1.0 is not built in {home / 'medcalc_bench'}" in told
+        f"medcalc_bench: config v1.0 is not built in {home / 'medcalc_bench'}" in stderr
     )
-    assert "medical-tasks build medcalc_bench --source" in told
-    assert "MEDICAL_TASKS_CONFIG=demo medical-tasks lighteval" in told
+    assert "medical-tasks build medcalc_bench --source" in stderr
+    assert "MEDICAL_TASKS_CONFIG=demo medical-tasks lighteval" in stderr
     assert started == []
 
 
-def test_the_configuration_is_the_variables(
+def test_the_configuration_comes_from_the_environment_variable(
     demo: Path,
     started: list[list[str]],
     monkeypatch: pytest.MonkeyPatch,
@@ -133,13 +133,17 @@ def test_the_configuration_is_the_variables(
     assert [call[2] for call in started] == ["medical:medcalc|0"]
 
 
-def test_what_needs_no_data_of_ours(home: Path, started: list[list[str]]) -> None:
-    for number, words in enumerate(CASES["test_what_needs_no_data_of_ours"], start=1):
+def test_commands_without_tasks_of_this_suite_need_no_data(
+    home: Path, started: list[list[str]]
+) -> None:
+    for number, words in enumerate(
+        CASES["test_commands_without_tasks_of_this_suite_need_no_data"], start=1
+    ):
         assert main(["lighteval", *words]) == 0
         assert len(started) == number
 
 
-def test_a_model_folder_that_is_not_there(
+def test_a_missing_model_folder_is_refused(
     demo: Path,
     started: list[list[str]],
     monkeypatch: pytest.MonkeyPatch,
@@ -179,7 +183,7 @@ def test_a_model_folder_that_is_not_there(
     assert started == []
 
 
-def test_models_that_may_be_there(
+def test_other_names_of_models_are_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -202,9 +206,9 @@ def test_models_that_may_be_there(
         UsageError, match=f"does not replace ~. Give model_name={tmp_path}/model"
     ):
         check_model(["accelerate", "model_name=~/model"])
-    for given, message in CASES["test_model_arguments_of_a_wrong_form"]:
+    for argument, message in CASES["test_model_arguments_of_a_wrong_form"]:
         with pytest.raises(UsageError, match=message):
-            check_model(["accelerate", given, "medical:medcalc|0"])
+            check_model(["accelerate", argument, "medical:medcalc|0"])
 
 
 def _app() -> typer.Typer:
@@ -256,14 +260,14 @@ def test_wrong_arguments_of_lighteval_itself(
     )
     assert done.stdout.split("\n") == ["code 2"] * 4 + [""]
     assert "Traceback" not in done.stderr
-    told = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert len(told) == 4
-    assert "Missing command" in told[0]
-    assert "model_args" in told[1]
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 4
+    assert "Missing command" in errors[0]
+    assert "model_args" in errors[1]
 
 
 def _adapter(configs: list[Any]) -> typer.Typer:
-    """What lighteval's commands do with the configurations of the tasks that are asked."""
+    """An app that uses the configurations of tasks as lighteval's commands do."""
     app = typer.Typer()
 
     @app.command()
@@ -280,16 +284,16 @@ def _adapter(configs: list[Any]) -> typer.Typer:
     return app
 
 
-def test_only_a_task_that_is_asked_says_what_is_missing(
+def test_only_a_task_that_runs_reports_its_missing_data(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked = tuple(
+    tasks = tuple(
         task
         for task in BENCHMARK.tasks
         if not task.protocol and task.dataset == DATASET.name
     )
-    configs = task_configs(asked)
-    assert len(configs) == 2 * len(asked) > 2
+    configs = task_configs(tasks)
+    assert len(configs) == 2 * len(tasks) > 2
     assert {(config.hf_repo, config.hf_subset) for config in configs} == {
         (str(home / "medcalc_bench"), "v1.0")
     }
@@ -308,7 +312,7 @@ def test_only_a_task_that_is_asked_says_what_is_missing(
         run_app(_adapter(configs), ["eval"])
 
 
-def test_a_sample_has_the_items_of_our_own_runner(
+def test_max_samples_selects_the_items_of_our_own_runner(
     demo: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
@@ -328,17 +332,23 @@ def test_a_sample_has_the_items_of_our_own_runner(
 
 
 @pytest.mark.parametrize(
-    ("gpu", "given", "expected"), [(True, None, None), (False, None, 8), (False, 2, 2)]
+    ("gpu", "batch_size", "expected"),
+    [(True, None, None), (False, None, 8), (False, 2, 2)],
 )
 def test_a_batch_size_without_a_gpu(
-    monkeypatch: pytest.MonkeyPatch, gpu: bool, given: int | None, expected: int | None
+    monkeypatch: pytest.MonkeyPatch,
+    gpu: bool,
+    batch_size: int | None,
+    expected: int | None,
 ) -> None:
     from lighteval.pipeline import Pipeline
 
     monkeypatch.setattr("torch.accelerator.is_available", lambda: gpu)
     monkeypatch.setattr(Pipeline, "evaluate", lambda self: self.model.config.batch_size)
     lighteval_launcher._prepare_models()
-    model = SimpleNamespace(config=SimpleNamespace(batch_size=given), _cache="kept")
+    model = SimpleNamespace(
+        config=SimpleNamespace(batch_size=batch_size), _cache="kept"
+    )
     assert (Pipeline.evaluate(SimpleNamespace(model=model)), model._cache) == (
         expected,
         None,
@@ -356,7 +366,7 @@ def test_the_link_is_written_followed_and_removed(
         assert main(["doctor", "--link-lighteval"]) == 0
     assert (
         f"finds this suite's tasks by {path}"
-        in {each.subject: each.text for each in examine()}["lighteval link"]
+        in {finding.subject: finding.text for finding in examine()}["lighteval link"]
     )
     assert runpy.run_path(str(path))["TASKS_TABLE"] is TASKS_TABLE
     # lighteval refuses a task that it meets twice.
@@ -375,8 +385,8 @@ def test_the_link_is_written_followed_and_removed(
     path.unlink()
     monkeypatch.setattr(Path, "replace", Mock(side_effect=PermissionError(13, "")))
     assert main(["doctor", "--link-lighteval"]) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert [line.partition(f"{path}: ")[2].partition(".")[0] for line in told] == [
+    errors = capsys.readouterr().err.splitlines()
+    assert [line.partition(f"{path}: ")[2].partition(".")[0] for line in errors] == [
         *["is not a file that this suite wrote; it stays"] * 2,
         "Permission denied",
     ]

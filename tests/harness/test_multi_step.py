@@ -71,30 +71,29 @@ def _ours(task: str, out: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
+def test_our_runner_and_inspect_run_and_score_programs_alike(
     warm: WarmProcess, demos: Path, items: list[Item], tmp_path: Path
 ) -> None:
     if (missing := probe()) is not None:
         pytest.skip(f"no sandbox on this machine: {missing}")
     with FaultServer(answer=Programmer(items)) as server:
-        place: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "cwd": tmp_path,
             "environment": demo_environment(demos, **endpoint(server)),
         }
-        run(warm, _ours("medcalc_code", "ours"), **place)
-        # The fourth kind gives the same program again and again, and is asked anew each
-        # time.
-        asked = len(server.calls)
-        assert asked == 3 * (1 + 2 + 2 + 20)
-        run(warm, _ours("medcalc_code", "ours"), **place)
-        assert len(server.calls) == asked
+        run(warm, _ours("medcalc_code", "ours"), **settings)
+        # The fourth kind repeats the same program, and is asked again each time.
+        call_count = len(server.calls)
+        assert call_count == 3 * (1 + 2 + 2 + 20)
+        run(warm, _ours("medcalc_code", "ours"), **settings)
+        assert len(server.calls) == call_count
         ids = ",".join(item.id for item in items)
         words = ["-T", "config=demo", "--sample-id", ids]
         logs = tmp_path / "logs"
         run(
             warm,
             [*inspect_eval("medical_tasks/medcalc_code", logs=logs), *words],
-            **place,
+            **settings,
         )
 
     results = read_results(tmp_path / "ours")["tasks"]["medcalc_code"]
@@ -104,9 +103,9 @@ def test_programs_are_written_run_and_scored_alike_by_our_runner_and_inspect(
         assert results["metrics"][name]["value"] == value
     assert results["recipe"]["protocol"]["max_tries"] == 20
     with Store(tmp_path / "ours" / "answers.sqlite") as store:
-        made, times = counts(store, "execution")
-        assert made == times
-        assert 4 <= made <= SAMPLES + 3
+        count, times = counts(store, "execution")
+        assert count == times
+        assert 4 <= count <= SAMPLES + 3
 
     assert expected.items() <= log_means(only_log(logs)).items()
 

@@ -1,4 +1,4 @@
-"""A metric without a value on some items gives the same mean through every door: those items are left out of it."""
+"""A metric without a value on some items has the same mean in every harness: those items are left out."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def items(demos: Path) -> list[Item]:
     assert third.fields["output_type"] == "decimal"
     # No rule has an answer to the first two, and the label of the third is wrong.
     unruled = [
-        replace(each, fields={**each.fields, "relevant_entities": "{}"})
-        for each in (first, second)
+        replace(item, fields={**item.fields, "relevant_entities": "{}"})
+        for item in (first, second)
     ]
     wrong = dict.fromkeys(("ground_truth_answer", "lower_limit", "upper_limit"), "1")
     return [*unruled, replace(third, fields={**third.fields, **wrong}), *rest]
@@ -60,7 +60,7 @@ def replies(items: list[Item]) -> list[str]:
 def expected(items: list[Item], replies: list[str]) -> dict[str, float]:
     scores = {score.id: score for score in score_items(MEDCALC, items, replies)}
     reported = replace(
-        MEDCALC, metrics=tuple(each for each in MEDCALC.metrics if not each.needs)
+        MEDCALC, metrics=tuple(spec for spec in MEDCALC.metrics if not spec.needs)
     )
     metrics = summarise(reported, items, scores, {}, recipe={})["metrics"]
     assert {name: metric["n"] for name, metric in metrics.items()} == COUNTS
@@ -146,10 +146,9 @@ def test_inspect(
         encoding="utf-8",
     )
     script.write_text(_INSPECT, encoding="utf-8")
-    # A process of its own: its unclosed streams are warnings, and those are errors
-    # here.
+    # In a separate process: its unclosed streams are warnings, which are errors here.
     done = warm.run([script, file, tmp_path / "logs"], cwd=ROOT, environment=os.environ)
     assert done.returncode == 0, done.stderr[-3000:]
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert {name: mean for name, (mean, _) in found.items()} == pytest.approx(expected)
-    assert {name: n for name, (_, n) in found.items()} == COUNTS
+    means = json.loads(done.stdout.splitlines()[-1])
+    assert {name: mean for name, (mean, _) in means.items()} == pytest.approx(expected)
+    assert {name: n for name, (_, n) in means.items()} == COUNTS

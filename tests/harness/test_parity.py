@@ -1,4 +1,4 @@
-"""The same answers give the same score through every door: our runner, `score`, lighteval, inspect, evaluate."""
+"""The same answers get the same score from our runner, `score`, lighteval, inspect and evaluate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.harness.commands import (
     only_log,
     run,
 )
-from tests.support import ROOT
+from tests.support import ROOT, task_entry
 from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Script:
-    """The demo's questions and an answer to each: right, right in other dress, wrong, silent, unreadable."""
+    """The demo's questions and an answer to each: right, right in another form, wrong, empty, unreadable."""
 
     home: Path
     data: Path
@@ -129,14 +129,14 @@ def _run(warm: WarmProcess, words: list[str], script: Script, **variables: str) 
 
 
 def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
-    metrics = json_of(folder / "results.json")["tasks"][task.name]["metrics"]
+    metrics = task_entry(folder, task.name)["metrics"]
     return {name: metric["value"] for name, metric in metrics.items()}
 
 
 @pytest.fixture(scope="module")
 def expected(script: Script) -> dict[str, dict[str, float]]:
-    """What `score` makes of the answers."""
-    found = {}
+    """The metrics that `score` computes from the answers."""
+    metrics = {}
     for task in (MEDCALC, KQA):
         file = script.home / f"{task.name}.jsonl"
         lines = [
@@ -155,19 +155,21 @@ def expected(script: Script) -> dict[str, dict[str, float]]:
             str(file),
         ]
         assert main([*words, "--out", str(script.home / "scored" / task.name)]) == 0
-        found[task.name] = _metrics(script.home / "scored" / task.name, task)
-    assert 0 < found["medcalc"]["accuracy_official"] < found["medcalc"]["accuracy"] < 1
+        metrics[task.name] = _metrics(script.home / "scored" / task.name, task)
+    assert (
+        0 < metrics["medcalc"]["accuracy_official"] < metrics["medcalc"]["accuracy"] < 1
+    )
     assert (
         0
-        < found["kqa"]["comprehensiveness"]
-        < found["kqa"]["comprehensiveness_answered"]
+        < metrics["kqa"]["comprehensiveness"]
+        < metrics["kqa"]["comprehensiveness_answered"]
         < 1
     )
-    return found
+    return metrics
 
 
 def _shown(values: dict[str, float]) -> dict[str, float]:
-    """As harnesses name the numbers of the lexical judge."""
+    """The metrics under the names that harnesses use for the lexical judge."""
     return {
         name if name == "words" else f"{name}_not_comparable": value
         for name, value in values.items()
@@ -199,13 +201,13 @@ def test_lighteval_command(
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     (file,) = out.glob("results/**/results_*.json")
     results = json_of(file)["results"]
-    found = results["medical:medcalc|0"]
-    assert {name: found[name] for name in expected["medcalc"]} == pytest.approx(
+    medcalc = results["medical:medcalc|0"]
+    assert {name: medcalc[name] for name in expected["medcalc"]} == pytest.approx(
         expected["medcalc"]
     )
     judged = results["medical:kqa|0"]
-    wanted = _shown(expected["kqa"]) | {"judged": 1.0}
-    assert {name: judged[name] for name in wanted} == pytest.approx(wanted)
+    expected_kqa = _shown(expected["kqa"]) | {"judged": 1.0}
+    assert {name: judged[name] for name in expected_kqa} == pytest.approx(expected_kqa)
     assert "comprehensiveness" not in judged
     # What lighteval kept of it is imported to the same figures.
     (details,) = out.glob("details/**/details_medical:medcalc*.parquet")
@@ -229,7 +231,7 @@ def test_lighteval_command(
 
 def _imported(folder: Path) -> tuple[str, dict[str, int]]:
     """The model's name and how answers were matched, of an imported run."""
-    recipe = json_of(folder / "results.json")["tasks"]["medcalc"]["recipe"]
+    recipe = task_entry(folder, "medcalc")["recipe"]
     return recipe["model"]["name"], recipe["imported"]["matched"]
 
 
@@ -262,7 +264,7 @@ def test_lighteval_finds_every_task_and_leaks_no_example(
     )
     sources = {(folder, config) for _, folder, config in json.loads(table)}
     assert sources == {(str(script.data / task.dataset), "demo") for task in offered}
-    # lighteval would take its worked examples from the questions that are being asked.
+    # lighteval would take its worked examples from the evaluated questions.
     assert refusal.startswith(
         "UsageError medical:medcalc: worked examples are part of a task here"
     )
@@ -276,8 +278,8 @@ def test_inspect_and_our_runner_on_one_endpoint(
         logs = script.home / "logs"
         words = inspect_eval("medical_tasks/medcalc", "medical_tasks/kqa", logs=logs)
         _run(warm, [*words, "-T", "config=demo"], script, **variables)
-        asked = len(server.calls)
-        assert asked == len(script.answers)
+        call_count = len(server.calls)
+        assert call_count == len(script.answers)
         files = sorted(logs.glob("*.json"))
         assert len(files) == 2
         for file in files:
@@ -314,14 +316,16 @@ def test_inspect_and_our_runner_on_one_endpoint(
             "ours",
         ]
         _run(warm, ["medical_tasks", *words], script, **variables)
-        assert len(server.calls) == 2 * asked
-        # Byte for byte the same questions.
-        assert sorted(server.prompts[:asked]) == sorted(server.prompts[asked:])
+        assert len(server.calls) == 2 * call_count
+        # The questions are the same, byte for byte.
+        assert sorted(server.prompts[:call_count]) == sorted(
+            server.prompts[call_count:]
+        )
     for task in (MEDCALC, KQA):
         assert _metrics(script.home / "ours", task) == expected[task.name]
 
 
-def test_inspect_asks_for_a_confidence_as_we_do(
+def test_confidence_is_the_same_in_inspect_and_our_runner(
     warm: WarmProcess, script: Script
 ) -> None:
     asking = asking_for_confidence(MEDCALC.benchmark.load_prompts(MEDCALC))
@@ -337,12 +341,14 @@ def test_inspect_asks_for_a_confidence_as_we_do(
         words = inspect_eval("medical_tasks/medcalc", logs=logs)
         words += ["-T", "config=demo", "-T", "confidence=asked"]
         _run(warm, words, script, **variables)
-        asked = len(server.calls)
-        assert asked == len(script.items["medcalc"])
+        call_count = len(server.calls)
+        assert call_count == len(script.items["medcalc"])
         words = ["run", "--tasks", "medcalc", "--model", "openai-api/script/m"]
         words += ["--config", "demo", "--confidence", "asked", "--out", "asked"]
         _run(warm, ["medical_tasks", *words], script, **variables)
-        assert sorted(server.prompts[:asked]) == sorted(server.prompts[asked:])
+        assert sorted(server.prompts[:call_count]) == sorted(
+            server.prompts[call_count:]
+        )
     entry = read_results(script.home / "asked")["tasks"]["medcalc"]
     ours = entry["confidence"]
     log = only_log(logs)
@@ -354,12 +360,12 @@ def test_inspect_asks_for_a_confidence_as_we_do(
     }
     accuracy = entry["metrics"]["accuracy"]["value"]
     assert theirs["accuracy"]["mean"] == pytest.approx(accuracy)
-    found = theirs["confidence"]
-    assert found["n"] == ours["n"] < asked
+    confidence = theirs["confidence"]
+    assert confidence["n"] == ours["n"] < call_count
     for name in ("mean_confidence", "accuracy", "ece", "brier", "auroc", "aurc"):
         for key, end in ((name, "value"), (f"{name}_ci_high", "ci_high")):
-            assert found[key] == pytest.approx(ours[name][end])
-    assert found["ece_plug_in"] == pytest.approx(ours["ece"]["plug_in"])
+            assert confidence[key] == pytest.approx(ours[name][end])
+    assert confidence["ece_plug_in"] == pytest.approx(ours["ece"]["plug_in"])
 
 
 _PLAIN = """
@@ -377,14 +383,14 @@ def plain(file):
 
 
 @pytest.mark.parametrize("task", [MEDCALC, KQA], ids=lambda task: task.name)
-def test_logs_of_inspect_are_scored_as_ours(
+def test_logs_of_inspect_score_to_our_numbers(
     task: TaskSpec,
     warm: WarmProcess,
     script: Script,
     expected: dict[str, dict[str, float]],
     tmp_path: Path,
 ) -> None:
-    """`inspect score --scorer medical_tasks/TASK` on answers that another task asked for, and on an exported run."""
+    """`inspect score --scorer medical_tasks/TASK` on answers to another task, and on an exported run."""
     (script.home / "plain.py").write_text(_PLAIN, encoding="utf-8")
     prompts = task.benchmark.load_prompts(task)
     rows: list[dict[str, Any]] = [
@@ -404,11 +410,11 @@ def test_logs_of_inspect_are_scored_as_ours(
         *words,
     ]
     with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
-        for name, asked in (
+        for name, samples in (
             ("log", rows),
             ("strange", [{**rows[0], "id": "strange", "metadata": {}}]),
         ):
-            (tmp_path / "rows.json").write_text(json.dumps(asked), encoding="utf-8")
+            (tmp_path / "rows.json").write_text(json.dumps(samples), encoding="utf-8")
             asking = inspect_eval("plain.py", logs=tmp_path / name)
             asking += ["-T", f"file={tmp_path / 'rows.json'}"]
             _run(warm, asking, script, **endpoint(server))
@@ -437,17 +443,17 @@ def test_logs_of_inspect_are_scored_as_ours(
         ["-m", *words, str(strange)], cwd=script.home, environment=_environment(script)
     )
     assert refused.returncode != 0
-    told = " ".join((refused.stdout + refused.stderr).split())
+    output = " ".join((refused.stdout + refused.stderr).split())
     assert (
         f"{task.name}: sample 'strange' of the log is no item of the task, whose ids look like"
-        in told
+        in output
     )
 
 
-def test_inspect_scores_no_reply_without_choices(
+def test_a_reply_without_choices_is_not_scored_by_inspect(
     warm: WarmProcess, script: Script
 ) -> None:
-    """inspect's model reads such a reply as an empty output; its solver must go on failing the sample, not score it."""
+    """inspect reads such a reply as an empty output; its solver must fail the sample instead of scoring it."""
     usage = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
     body = {
         "id": "1",

@@ -14,8 +14,8 @@ DATE = "2026-01-02T03-04-05.678901"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A question in somebody's own words, with the answer to it."""
+class Sample:
+    """A question in the words of another harness, and the answer to it."""
 
     id: str
     note: str
@@ -25,31 +25,35 @@ class Asked:
 
 
 def helm(
-    folder: Path, asked: Sequence[Asked], *, score: float = 0.21, packed: bool = False
+    folder: Path,
+    samples: Sequence[Sample],
+    *,
+    score: float = 0.21,
+    packed: bool = False,
 ) -> Path:
     """The folder of a run: `Patient note: ... Question: ...` under the row's number."""
     predictions: list[Any] = [
         {
-            "instance_id": each.id,
+            "instance_id": sample.id,
             "train_trial_index": 0,
-            "predicted_text": each.answer,
+            "predicted_text": sample.answer,
             "base64_images": [],
             "stats": {"medcalc_bench_accuracy": 0.0, "num_prompt_tokens": 1067.0},
-            **each.more,
+            **sample.more,
         }
-        for each in asked
+        for sample in samples
     ]
     instances = [
         {
             "input": {
-                "text": f"Patient note: {each.note}\n\nQuestion: {each.question}\n"
+                "text": f"Patient note: {sample.note}\n\nQuestion: {sample.question}\n"
             },
             "references": [{"output": {"text": "1"}, "tags": ["correct"]}],
             "split": "test",
-            "id": each.id,
+            "id": sample.id,
             "extra_data": {"category": "lab", "upper_limit": "1", "lower_limit": "1"},
         }
-        for each in asked
+        for sample in samples
     ]
     worst = {"name": "robustness", "computed_on": "worst"}
     stats = [
@@ -98,23 +102,23 @@ def helm(
     return folder
 
 
-def helm_state(folder: Path, asked: Sequence[Asked]) -> Path:
-    """A run that was not summarised yet: `scenario_state.json` in place of what pages show."""
-    helm(folder, asked)
+def helm_state(folder: Path, samples: Sequence[Sample]) -> Path:
+    """A run that is not summarised yet: `scenario_state.json` in place of the files for pages."""
+    helm(folder, samples)
     states = [
         {
             "instance": {
-                "id": each.id,
+                "id": sample.id,
                 "input": {
-                    "text": f"Patient note: {each.note}\nQuestion: {each.question}"
+                    "text": f"Patient note: {sample.note}\nQuestion: {sample.question}"
                 },
             },
             "train_trial_index": 0,
-            "request": {"prompt": f"Compute.\n{each.note}\n{each.question}"},
-            "result": {"success": True, "completions": [{"text": each.answer}]},
-            **each.more,
+            "request": {"prompt": f"Compute.\n{sample.note}\n{sample.question}"},
+            "result": {"success": True, "completions": [{"text": sample.answer}]},
+            **sample.more,
         }
-        for each in asked
+        for sample in samples
     ]
     (folder / "scenario_state.json").write_text(json.dumps({"request_states": states}))
     (folder / "display_predictions.json").unlink()
@@ -122,26 +126,26 @@ def helm_state(folder: Path, asked: Sequence[Asked]) -> Path:
     return folder
 
 
-def lm_eval(folder: Path, asked: Sequence[Asked], *, task: str = "theirs") -> Path:
+def lm_eval(folder: Path, samples: Sequence[Sample], *, task: str = "theirs") -> Path:
     """A file of samples with two filters, and the results beside it."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = []
     for name in ("none", "number"):
-        for number, each in enumerate(asked):
-            prompt = f"Q: {each.note} {each.question}\nA:"
+        for number, sample in enumerate(samples):
+            prompt = f"Q: {sample.note} {sample.question}\nA:"
             line = {
                 "doc_id": number,
-                "doc": {"note": each.note, "q": each.question, "gold": "1"},
+                "doc": {"note": sample.note, "q": sample.question, "gold": "1"},
                 "target": "1",
                 "arguments": {
                     "gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n\n"]}}
                 },
-                "resps": [[each.answer]],
-                "filtered_resps": [each.answer[:3]],
+                "resps": [[sample.answer]],
+                "filtered_resps": [sample.answer[:3]],
                 "filter": name,
                 "metrics": ["exact_match"],
                 "exact_match": 0.0,
-                **each.more,
+                **sample.more,
             }
             lines.append(json.dumps(line))
     path = folder / f"samples_{task}_{DATE}.jsonl"
@@ -151,7 +155,7 @@ def lm_eval(folder: Path, asked: Sequence[Asked], *, task: str = "theirs") -> Pa
             task: {
                 "name": task,
                 "alias": task,
-                "sample_len": len(asked),
+                "sample_len": len(samples),
                 "exact_match,none": 0.25,
                 "exact_match_stderr,none": 0.1,
                 "exact_match,number": 0.5,
@@ -169,8 +173,8 @@ def lm_eval(folder: Path, asked: Sequence[Asked], *, task: str = "theirs") -> Pa
     return path
 
 
-def every_eval_ever(path: Path, asked: Sequence[Asked]) -> Path:
-    """Records of two metrics, so that each answer stands there twice."""
+def every_eval_ever(path: Path, samples: Sequence[Sample]) -> Path:
+    """Records of two metrics, so that each answer is in the file twice."""
     records = [
         {
             "schema_version": "0.3.0",
@@ -178,16 +182,16 @@ def every_eval_ever(path: Path, asked: Sequence[Asked]) -> Path:
             "model_id": "acme/llm-7b",
             "evaluation_name": "MedCalc",
             "evaluation_result_id": metric,
-            "sample_id": f"theirs-{each.id}",
+            "sample_id": f"theirs-{sample.id}",
             "interaction_type": "single_turn",
-            "input": {"raw": f"{each.note}\n{each.question}", "reference": ["1"]},
-            "output": {"raw": [each.answer], "reasoning_trace": ["long thought"]},
+            "input": {"raw": f"{sample.note}\n{sample.question}", "reference": ["1"]},
+            "output": {"raw": [sample.answer], "reasoning_trace": ["long thought"]},
             "answer_attribution": [],
             "evaluation": {"score": 0.0, "is_correct": False},
-            **each.more,
+            **sample.more,
         }
         for metric in ("accuracy", "f1")
-        for each in asked
+        for sample in samples
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -208,11 +212,13 @@ def every_eval_ever(path: Path, asked: Sequence[Asked]) -> Path:
     return path
 
 
-def inspect_sample(each: Asked, *, epoch: int = 1, number: int = 1) -> dict[str, Any]:
+def inspect_sample(
+    sample: Sample, *, epoch: int = 1, number: int = 1
+) -> dict[str, Any]:
     """A sample of a log, numbered, whose answer has reasoning beside its text."""
     parts = [
         {"type": "reasoning", "reasoning": "it could be 999"},
-        {"type": "text", "text": each.answer},
+        {"type": "text", "text": sample.answer},
     ]
     message = {"role": "assistant", "content": parts}
     return {
@@ -220,23 +226,23 @@ def inspect_sample(each: Asked, *, epoch: int = 1, number: int = 1) -> dict[str,
         "epoch": epoch,
         "input": [
             {"role": "system", "content": "You compute."},
-            {"role": "user", "content": f"{each.note}\n\n{each.question}"},
+            {"role": "user", "content": f"{sample.note}\n\n{sample.question}"},
         ],
         "target": "1",
         "messages": [],
         "output": {
             "model": "acme/llm-7b",
             "choices": [{"message": message, "stop_reason": "stop"}],
-            "completion": each.answer,
+            "completion": sample.answer,
         },
         "scores": {"match": {"value": "I"}},
         "metadata": {},
-        **each.more,
+        **sample.more,
     }
 
 
 def inspect_header() -> dict[str, Any]:
-    """A log but for its samples."""
+    """A log without its samples."""
     metrics = {
         "accuracy": {"name": "accuracy", "value": 0.125},
         "stderr": {"name": "stderr", "value": 0.1},
@@ -282,7 +288,9 @@ def inspect_json(path: Path, samples: Sequence[dict[str, Any]]) -> Path:
     return path
 
 
-def lighteval(folder: Path, asked: Sequence[Asked], *, task: str = "theirs|0") -> Path:
+def lighteval(
+    folder: Path, samples: Sequence[Sample], *, task: str = "theirs|0"
+) -> Path:
     """A file of details with the results of the run; the task keeps no ids."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -290,19 +298,19 @@ def lighteval(folder: Path, asked: Sequence[Asked], *, task: str = "theirs|0") -
     rows = [
         {
             "doc": {
-                "query": f"Note: {each.note}\nQuestion: {each.question}",
+                "query": f"Note: {sample.note}\nQuestion: {sample.question}",
                 "choices": ["1"],
                 "specific": {"gold": "1"},
                 "task_name": task,
             },
             "model_response": {
-                "text": [f"<think>999</think>{each.answer}"],
-                "text_post_processed": [each.answer],
+                "text": [f"<think>999</think>{sample.answer}"],
+                "text_post_processed": [sample.answer],
                 "logprobs": [],
             },
             "metric": {"em": 0.0},
         }
-        for each in asked
+        for sample in samples
     ]
     path = (
         folder / "details" / "acme" / "llm-7b" / DATE / f"details_{task}_{DATE}.parquet"

@@ -19,19 +19,19 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MedicalTasksError
 from medical_tasks.runs.results import ENDS
 from tests.importing import sources
-from tests.importing.sources import Asked
+from tests.importing.sources import Sample
 from tests.report.tiny_runs import built
 
 
 @pytest.fixture(scope="module")
-def asked(demos: Path) -> list[Asked]:
+def samples(demos: Path) -> list[Sample]:
     """The demo's questions; every third answer is wrong, one is empty."""
     items = load_task_data(MEDCALC, DATASET, data=demos, config="demo").items
     answers = [gold_response(MEDCALC, item) for item in items]
     answers[::3] = ["The answer is 999999."] * len(answers[::3])
     answers[4] = ""
     return [
-        Asked(
+        Sample(
             id=item.id,
             note=str(item.fields["patient_note"]),
             question=str(item.fields["question"]),
@@ -43,9 +43,9 @@ def asked(demos: Path) -> list[Asked]:
 
 @pytest.fixture(scope="module")
 def scored(
-    demos: Path, asked: list[Asked], tmp_path_factory: pytest.TempPathFactory
+    demos: Path, samples: list[Sample], tmp_path_factory: pytest.TempPathFactory
 ) -> mt.Results:
-    answers = {each.id: each.answer for each in asked}
+    answers = {sample.id: sample.answer for sample in samples}
     out = tmp_path_factory.mktemp("scored") / "run"
     return mt.score("medcalc", answers, data=demos, config="demo", out=out)
 
@@ -61,27 +61,27 @@ def figures(results: mt.Results) -> Mapping[str, list[float | None]]:
     return {name: [metric[end] for end in ENDS] for name, metric in metrics.items()}
 
 
-SOURCES: dict[str, tuple[str, Callable[[Path, list[Asked]], Path], str, str, str]] = {
+SOURCES: dict[str, tuple[str, Callable[[Path, list[Sample]], Path], str, str, str]] = {
     "helm": ("helm", sources.helm, "openai/gpt-4o", "medcalc_bench_accuracy 0.210", "id"),
     "packed": (
         "helm",
-        lambda folder, asked: sources.helm(folder, asked, packed=True),
+        lambda folder, samples: sources.helm(folder, samples, packed=True),
         "openai/gpt-4o", "medcalc_bench_accuracy 0.210", "id",
     ),
     "state": ("helm", sources.helm_state, "openai/gpt-4o", "medcalc_bench_accuracy 0.210", "id"),
     "eval": (
         "inspect",
-        lambda folder, asked: sources.inspect_eval(
+        lambda folder, samples: sources.inspect_eval(
             folder / "log.eval",
-            [sources.inspect_sample(each, number=n) for n, each in enumerate(asked, start=1000)],
+            [sources.inspect_sample(sample, number=n) for n, sample in enumerate(samples, start=1000)],
         ),
         "acme/llm-7b", "match accuracy 0.125", "text",
     ),
     "json": (
         "inspect",
-        lambda folder, asked: sources.inspect_json(
+        lambda folder, samples: sources.inspect_json(
             folder / "log.json",
-            [sources.inspect_sample(each, number=n) for n, each in enumerate(asked, start=1000)],
+            [sources.inspect_sample(sample, number=n) for n, sample in enumerate(samples, start=1000)],
         ),
         "acme/llm-7b", "match accuracy 0.125", "text",
     ),
@@ -92,7 +92,7 @@ SOURCES: dict[str, tuple[str, Callable[[Path, list[Asked]], Path], str, str, str
     "lighteval": ("lighteval", sources.lighteval, "acme/llm-7b", "em 0.500", "text"),
     "every-eval-ever": (
         "every-eval-ever",
-        lambda folder, asked: sources.every_eval_ever(folder / "items.jsonl", asked),
+        lambda folder, samples: sources.every_eval_ever(folder / "items.jsonl", samples),
         "acme/llm-7b", "accuracy 0.300", "text",
     ),
 }  # fmt: skip
@@ -102,32 +102,35 @@ SOURCES: dict[str, tuple[str, Callable[[Path, list[Asked]], Path], str, str, str
 def test_the_same_answers_score_to_the_same_figures(
     name: str,
     demos: Path,
-    asked: list[Asked],
+    samples: list[Sample],
     scored: mt.Results,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     kind, write, model, reported, way = SOURCES[name]
-    # In another order, and written otherwise than the dataset has it.
+    # In another order, and with other blanks than in the dataset.
     theirs = [
-        replace(each, note=each.note.replace(" ", "\n", 3)) for each in reversed(asked)
+        replace(sample, note=sample.note.replace(" ", "\n", 3))
+        for sample in reversed(samples)
     ]
     path = write(tmp_path / "theirs", theirs)
     words = ["import", kind, str(path), "--task", "medcalc", "--data", str(demos)]
     assert main([*words, "--config", "demo", "--out", str(tmp_path / "run")]) == 0
-    told = capsys.readouterr().out
+    stdout = capsys.readouterr().out
     results = mt.Results(tmp_path / "run")
     assert figures(results) == figures(scored)
     entry = results["medcalc"].entry
     assert entry["recipe"]["model"]["name"] == f"imported/{model}"
-    assert entry["recipe"]["imported"]["matched"] == {way: len(asked)}
+    assert entry["recipe"]["imported"]["matched"] == {way: len(samples)}
     assert entry["paper"]["comparable"] is False
-    assert f"imported from {kind}, which asked in its own way" in told
-    # The source's figures stand in the results, on the console and in the report.
-    assert f"reported by the source: {reported}." in told
+    assert f"imported from {kind}, which asked in its own way" in stdout
+    # The source's figures are in the results, on the console and in the report.
+    assert f"reported by the source: {reported}." in stdout
     metric, value = (entry["reported"][0][name] for name in ("metric", "value"))
     row = [
-        line.split("  ") for line in told.splitlines() if f"{metric} (reported" in line
+        line.split("  ")
+        for line in stdout.splitlines()
+        if f"{metric} (reported" in line
     ]
     assert [line[-1].strip() for line in row] == [f"{value:.3f}"]
     report = (tmp_path / "run" / "report.md").read_text()
@@ -136,10 +139,10 @@ def test_the_same_answers_score_to_the_same_figures(
 
 
 @pytest.mark.parametrize("form", ["inspect-log", "lm-eval-json", "every-eval-ever"])
-def test_what_this_suite_exports_comes_back_the_same(
-    form: str, demos: Path, asked: list[Asked], tmp_path: Path
+def test_exports_of_this_suite_are_imported_unchanged(
+    form: str, demos: Path, samples: list[Sample], tmp_path: Path
 ) -> None:
-    answers = {each.id: each.answer for each in asked}
+    answers = {sample.id: sample.answer for sample in samples}
     file = tmp_path / "answers.jsonl"
     file.write_text(
         "".join(
@@ -152,15 +155,15 @@ def test_what_this_suite_exports_comes_back_the_same(
     kind = {"inspect-log": "inspect", "lm-eval-json": "lm-eval"}.get(form, form)
     second = imported(kind, tmp_path / form, demos, tmp_path / "second")
     assert figures(second) == figures(first)
-    assert second["medcalc"].recipe["imported"]["matched"] == {"id": len(asked)}
-    reported = [each["value"] for each in second["medcalc"].entry["reported"]]
+    assert second["medcalc"].recipe["imported"]["matched"] == {"id": len(samples)}
+    reported = [entry["value"] for entry in second["medcalc"].entry["reported"]]
     assert first["medcalc"].metrics["accuracy"].value in reported
 
 
 def test_an_imported_run_is_scored_again_from_its_folder(
-    demos: Path, asked: list[Asked], scored: mt.Results, tmp_path: Path
+    demos: Path, samples: list[Sample], scored: mt.Results, tmp_path: Path
 ) -> None:
-    path = sources.helm(tmp_path / "theirs", asked)
+    path = sources.helm(tmp_path / "theirs", samples)
     first = imported("helm", path, demos, tmp_path / "first")
     again = mt.score("medcalc", first.folder, data=demos, out=tmp_path / "again")
     file = first.folder / "responses.jsonl"
@@ -177,31 +180,34 @@ def test_an_imported_run_is_scored_again_from_its_folder(
 
 
 def test_runs_of_two_harnesses_are_compared_with_a_warning(
-    demos: Path, asked: list[Asked], tmp_path: Path
+    demos: Path, samples: list[Sample], tmp_path: Path
 ) -> None:
     first = imported(
-        "helm", sources.helm(tmp_path / "one", asked), demos, tmp_path / "first"
+        "helm", sources.helm(tmp_path / "one", samples), demos, tmp_path / "first"
     )
     second = imported(
-        "lm-eval", sources.lm_eval(tmp_path / "two", asked), demos, tmp_path / "second"
+        "lm-eval",
+        sources.lm_eval(tmp_path / "two", samples),
+        demos,
+        tmp_path / "second",
     )
-    told = str(mt.compare(first, second))
+    text = str(mt.compare(first, second))
     assert (
         "how the answers were asked for elsewhere differs: kind helm and lm-eval"
-        in told
+        in text
     )
 
 
 def test_epochs_are_repeats(
-    demos: Path, asked: list[Asked], scored: mt.Results, tmp_path: Path
+    demos: Path, samples: list[Sample], scored: mt.Results, tmp_path: Path
 ) -> None:
-    other = [replace(each, answer="I cannot say.") for each in asked]
-    samples = [
-        sources.inspect_sample(each, epoch=epoch, number=number)
-        for epoch, answers in enumerate((asked, other), start=1)
-        for number, each in enumerate(answers, start=1)
+    other = [replace(sample, answer="I cannot say.") for sample in samples]
+    log_samples = [
+        sources.inspect_sample(sample, epoch=epoch, number=number)
+        for epoch, answers in enumerate((samples, other), start=1)
+        for number, sample in enumerate(answers, start=1)
     ]
-    path = sources.inspect_eval(tmp_path / "log.eval", samples)
+    path = sources.inspect_eval(tmp_path / "log.eval", log_samples)
     results = imported("inspect", path, demos, tmp_path / "run")
     recipe, metric = (
         results["medcalc"].recipe,
@@ -216,8 +222,8 @@ def test_epochs_are_repeats(
     assert figures(again) == figures(results)
 
 
-def test_what_is_no_answer_stays_unanswered_with_its_reason(
-    demos: Path, asked: list[Asked], tmp_path: Path
+def test_missing_answers_stay_unanswered_with_their_reason(
+    demos: Path, samples: list[Sample], tmp_path: Path
 ) -> None:
     call = {
         "role": "assistant",
@@ -239,15 +245,18 @@ def test_what_is_no_answer_stays_unanswered_with_its_reason(
         {"output": {"choices": [{"message": call | {"content": "7"}, "stop_reason": "max_tokens"}]}},
         {"output": {"completion": "attachment://ab", "choices": [{"message": call}]}, "attachments": {"ab": "8"}},
     ]  # fmt: skip
-    given = [replace(each, more=more) for each, more in zip(asked, odd, strict=False)]
-    samples = [
-        sources.inspect_sample(each, number=n) for n, each in enumerate(given, start=1)
+    answered = [
+        replace(sample, more=more) for sample, more in zip(samples, odd, strict=False)
     ]
-    path = sources.inspect_eval(tmp_path / "log.eval", samples, header=False)
+    log_samples = [
+        sources.inspect_sample(sample, number=n)
+        for n, sample in enumerate(answered, start=1)
+    ]
+    path = sources.inspect_eval(tmp_path / "log.eval", log_samples, header=False)
     results = imported("inspect", path, demos, tmp_path / "run")
     entry = results["medcalc"].entry
     assert entry["coverage"]["unscored"] == {
-        "no answer: not in the source": len(asked) - len(odd),
+        "no answer: not in the source": len(samples) - len(odd),
         "no answer: source: an error in place of an answer": 1,
         "no answer: source: stopped by a limit": 1,
         "no answer: source: no answer": 1,
@@ -259,27 +268,34 @@ def test_what_is_no_answer_stays_unanswered_with_its_reason(
         for line in (tmp_path / "run" / "responses.jsonl").read_text().splitlines()
     ]
     texts = {line["id"]: line["response"] for line in kept}
-    assert [texts[each.id] for each in given[4:]] == ["The answer is 1", "7", "8"]
+    assert [texts[sample.id] for sample in answered[4:]] == [
+        "The answer is 1",
+        "7",
+        "8",
+    ]
 
 
 def test_unmatched_answers_are_named_and_left_out(
-    demos: Path, asked: list[Asked], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demos: Path,
+    samples: list[Sample],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     theirs = [
-        *asked[3:],
-        replace(asked[0], question="What is the patient's favourite colour?"),
-        replace(asked[1], id="x1", note="Another note."),
-        replace(asked[2], id="x2", question=f"{asked[2].question} {asked[3].note} {asked[3].question}"),
+        *samples[3:],
+        replace(samples[0], question="What is the patient's favourite colour?"),
+        replace(samples[1], id="x1", note="Another note."),
+        replace(samples[2], id="x2", question=f"{samples[2].question} {samples[3].note} {samples[3].question}"),
     ]  # fmt: skip
     path = sources.helm(tmp_path / "theirs", theirs)
     results = imported("helm", path, demos, tmp_path / "run")
     assert results["medcalc"].recipe["imported"]["matched"] == {
-        "id": len(asked) - 3, "asks otherwise": 1, "unknown": 1, "ambiguous": 1,
+        "id": len(samples) - 3, "asks otherwise": 1, "unknown": 1, "ambiguous": 1,
     }  # fmt: skip
     n = len(theirs)
     assert (
         f"answers are left out: 1 fit several items (prediction {n} (x2)); 1 have another question "
-        f"than the item of their id (prediction {n - 2} ({asked[0].id})); 1 fit no item of the "
+        f"than the item of their id (prediction {n - 2} ({samples[0].id})); 1 fit no item of the "
         f"task (prediction {n - 1} (x1))"
     ) in capsys.readouterr().err
 
@@ -296,8 +312,8 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     items = load_task_data(
         task, dataset_spec(task.dataset), data=data, config="demo"
     ).items
-    asked = [
-        Asked(
+    samples = [
+        Sample(
             id=item.id,
             note="",
             question=str(item.fields["question"]),
@@ -306,10 +322,10 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
         )
         for item in items
     ]
-    path = sources.every_eval_ever(tmp_path / "items.jsonl", asked)
-    told: dict[str, Any] = {"data": data, "config": "demo"}
+    path = sources.every_eval_ever(tmp_path / "items.jsonl", samples)
+    options: dict[str, Any] = {"data": data, "config": "demo"}
     results = mt.import_run(
-        "every-eval-ever", path, task.name, out=tmp_path / "run", **told
+        "every-eval-ever", path, task.name, out=tmp_path / "run", **options
     )
     written = [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
     assert written
@@ -319,7 +335,7 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     assert results[task.name].recipe["imported"]["matched"] == {
         "id and bare question": len(items)
     }
-    odd = [replace(asked[0], more={"messages": "SECRETTEXT"})]
+    odd = [replace(samples[0], more={"messages": "SECRETTEXT"})]
     sources.every_eval_ever(tmp_path / "odd.jsonl", odd)
     with pytest.raises(MedicalTasksError) as caught:
         mt.import_run(
@@ -327,7 +343,7 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
             tmp_path / "odd.jsonl",
             task.name,
             out=tmp_path / "odd",
-            **told,
+            **options,
         )
     assert "line 1: messages" in str(caught.value)
     assert "SECRET" not in str(caught.value)
@@ -340,15 +356,15 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
     [
         (
             "helm",
-            lambda tmp, asked: sources.helm(tmp, [*asked, asked[2]]),
+            lambda tmp, samples: sources.helm(tmp, [*samples, samples[2]]),
             {},
             "prediction 3 (3) and prediction 32 (3) both answer item 3, but one answer per item "
             "and repeat is scored. Remove one of them, or give the files of one run.",
         ),
         (
             "helm",
-            lambda tmp, asked: sources.helm(
-                tmp, [replace(asked[0], note="", question="Who?")]
+            lambda tmp, samples: sources.helm(
+                tmp, [replace(samples[0], note="", question="Who?")]
             ),
             {},
             "none of its 1 answers of 'medcalc_bench:model=openai_gpt-4o' fits an item of medcalc: "
@@ -369,22 +385,22 @@ def test_texts_of_credentialed_data_are_kept_in_the_private_store_alone(
         ),
         (
             "inspect",
-            lambda tmp, asked: tmp / "none.eval",
+            lambda tmp, samples: tmp / "none.eval",
             {},
             "none.eval: no such file or folder.",
         ),
     ],
 )
-def test_what_cannot_be_imported_is_refused(
+def test_invalid_imports_are_refused(
     kind: str,
     write: Any,
     more: dict[str, str],
     message: str,
     demos: Path,
-    asked: list[Asked],
+    samples: list[Sample],
     tmp_path: Path,
 ) -> None:
-    path = write(tmp_path / "theirs", asked)
+    path = write(tmp_path / "theirs", samples)
     with pytest.raises(MedicalTasksError) as caught:
         imported(kind, path, demos, tmp_path / "run", **more)
     assert message in str(caught.value)

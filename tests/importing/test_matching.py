@@ -1,4 +1,4 @@
-"""Which item an answer is to: what may differ, what may not, and what is left open."""
+"""Matching answers to items: what may differ, what may not, and what stays ambiguous."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _PLAIN = _NOTE.replace("\u2082", "2").replace("\u201c", '"').replace("\u201d", '
         (("1",), [f"{_NOTE} What is her SOFA score?"], "1", "id"),
         # The text decides where a source numbers its rows in its own way.
         (("3",), [f"{_NOTE} What is her SOFA score?"], "1", "text"),
-        # Two items that ask the same: only an id tells which is meant.
+        # Of two items with the same question only an id identifies one.
         ((), ["Another note, of a man. What is his BMI?"], None, "ambiguous"),
         (("4",), ["Another note, of a man. What is his BMI?"], "4", "id"),
         # The same id in another version of the data, whose note or question differs.
@@ -72,7 +72,7 @@ def test_an_answer_finds_its_item(
 
 @pytest.mark.parametrize("name", ["kqa", "meqsum", "aci_bench"])
 def test_questions_in_other_words_find_their_items(name: str, tmp_path: Path) -> None:
-    """A question of K-QA, a message of MeQSum, a dialogue of ACI-BENCH, asked in somebody else's way."""
+    """A question of K-QA, a message of MeQSum, a dialogue of ACI-BENCH, in the prompt of another harness."""
     task = task_spec(name)
     home = built(tmp_path, task.dataset)
     items = load_task_data(
@@ -91,7 +91,7 @@ def test_questions_in_other_words_find_their_items(name: str, tmp_path: Path) ->
     assert {match.way for match in matches} == {"text"}
 
 
-def test_only_fields_that_say_so_hold_ids() -> None:
+def test_ids_come_from_fields_named_as_ids() -> None:
     row = {
         "Row Number": 7,
         "question_id": "q7",

@@ -21,10 +21,10 @@ from medical_tasks.importing import (
 )
 from medical_tasks.importing.published import Published
 from tests.importing import sources
-from tests.importing.sources import Asked
+from tests.importing.sources import Sample
 
-ASKED = [
-    Asked(
+SAMPLES = [
+    Sample(
         id=str(number),
         note=f"Note {number}.",
         question="How old?",
@@ -53,7 +53,7 @@ def _written(path: Path, content: str) -> Path:
 
 
 def _helm(folder: Path, name: str, content: str) -> Path:
-    sources.helm(folder, ASKED)
+    sources.helm(folder, SAMPLES)
     (folder / name).write_text(content)
     return folder
 
@@ -67,9 +67,9 @@ def _zip(path: Path, **members: str) -> Path:
 
 def _samples(*changes: dict[str, Any]) -> list[dict[str, Any]]:
     return [
-        sources.inspect_sample(each, number=number) | change
-        for number, (each, change) in enumerate(
-            zip(ASKED, changes, strict=False), start=1
+        sources.inspect_sample(sample, number=number) | change
+        for number, (sample, change) in enumerate(
+            zip(SAMPLES, changes, strict=False), start=1
         )
     ]
 
@@ -80,12 +80,12 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
     ),
     "helm cut off": (
         helm.read,
-        lambda tmp: _cut(sources.helm(tmp / "run", ASKED) / "display_predictions.json"),
+        lambda tmp: _cut(sources.helm(tmp / "run", SAMPLES) / "display_predictions.json"),
         "display_predictions.json: not whole JSON (.*at line .*as if the file was cut off",
     ),
     "helm packed and cut off": (
         helm.read,
-        lambda tmp: _cut(sources.helm(tmp / "run", ASKED, packed=True) / "instances.json.gz"),
+        lambda tmp: _cut(sources.helm(tmp / "run", SAMPLES, packed=True) / "instances.json.gz"),
         "instances.json.gz: cut off, the gzip data end amid",
     ),
     "helm of another form": (
@@ -108,7 +108,7 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
         lambda tmp: sources.inspect_eval(tmp / "log.eval", []),
         "log.eval: has no samples",
     ),
-    "a log that says nothing": (
+    "a log without its start": (
         inspect_log.read,
         lambda tmp: _zip(tmp / "log.eval", samples__1_epoch_1="{}"),
         "log.eval: has no _journal/start.json, as if it was not written completely",
@@ -128,25 +128,25 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
     "probabilities": (
         lm_eval.read,
         lambda tmp: _changed(
-            sources.lm_eval(tmp, ASKED), filter="none", resps=[[[-1.5, "False"]], [[-2.5, "True"]]]
+            sources.lm_eval(tmp, SAMPLES), filter="none", resps=[[[-1.5, "False"]], [[-2.5, "True"]]]
         ),
         "line 6: has probabilities instead of the text of one reply, or replies to 2 requests",
     ),
     "samples cut off": (
         lm_eval.read,
-        lambda tmp: _cut(sources.lm_eval(tmp, ASKED)),
+        lambda tmp: _cut(sources.lm_eval(tmp, SAMPLES)),
         "line 6: not whole JSON",
     ),
     "two models": (
         every_eval_ever.read,
         lambda tmp: _changed(
-            sources.every_eval_ever(tmp / "items.jsonl", ASKED), model_id="acme/other"
+            sources.every_eval_ever(tmp / "items.jsonl", SAMPLES), model_id="acme/other"
         ),
         "has answers of acme/llm-7b, acme/other. Select one: --model NAME",
     ),
     "two evaluations": (
         every_eval_ever.read,
-        lambda tmp: _changed(sources.every_eval_ever(tmp / "items.jsonl", ASKED), evaluation_id="b"),
+        lambda tmp: _changed(sources.every_eval_ever(tmp / "items.jsonl", SAMPLES), evaluation_id="b"),
         "has records of 2 evaluations of acme/llm-7b. Give a file of one",
     ),
     "a record of something else": (
@@ -156,7 +156,7 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
     ),
     "no parquet file": (
         lighteval_details.read,
-        lambda tmp: _cut(sources.lighteval(tmp / "out", ASKED)),
+        lambda tmp: _cut(sources.lighteval(tmp / "out", SAMPLES)),
         "not a parquet file (ArrowInvalid)",
     ),
     "nothing there": (
@@ -166,21 +166,21 @@ ODD: dict[str, tuple[Read, Callable[[Path], Path], str]] = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_what_cannot_be_read_is_said(name: str, tmp_path: Path) -> None:
+def test_unreadable_files_are_refused_with_a_message(name: str, tmp_path: Path) -> None:
     read, write, message = ODD[name]
     path = write(tmp_path)
     with pytest.raises((UsageError, MissingError)) as caught:
         read(path)
     before, _, rest = message.partition(".*")
     assert before in str(caught.value)
-    assert all(part in str(caught.value) for part in rest.split(".*"))
+    assert all(fragment in str(caught.value) for fragment in rest.split(".*"))
 
 
 def test_no_more_is_unpacked_than_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "LARGEST", 10_000)
-    folder = sources.helm(tmp_path / "run", ASKED, packed=True)
+    folder = sources.helm(tmp_path / "run", SAMPLES, packed=True)
     import gzip
 
     (folder / "instances.json.gz").write_bytes(
@@ -206,12 +206,12 @@ def test_a_log_packed_by_zstd_is_read_without_inspect(tmp_path: Path) -> None:
     with zipfile.ZipFile(log, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, pa.Codec("zstd").compress(content, asbytes=True))
-    _say_zstd(log, {name: len(content) for name, content in members.items()})
+    _declare_zstd(log, {name: len(content) for name, content in members.items()})
     answers = inspect_log.read(log).answers
     assert [answer.text for answer in answers] == ["1 years", "2 years"]
 
 
-def _say_zstd(path: Path, sizes: dict[str, int]) -> None:
+def _declare_zstd(path: Path, sizes: dict[str, int]) -> None:
     """Names zstd as the method of stored members, and their lengths unpacked."""
     content = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as archive:

@@ -51,7 +51,7 @@ def test_a_file_gives_the_same_texts_back(name: str, texts: list[str]) -> None:
         assert [row.cells["text"] for row in read_sheet(path, COLUMNS)] == texts
 
 
-def test_what_a_program_would_write_in_its_own_way_stays_text() -> None:
+def test_texts_that_a_spreadsheet_would_convert_are_escaped() -> None:
     for text in ("0.50", "3-5", "007", "1E5", "5 May", "TRUE", "123456789012", "\n=1"):
         assert escaped(text) == f"'{text}"
     for text in (
@@ -66,7 +66,7 @@ def test_what_a_program_would_write_in_its_own_way_stays_text() -> None:
         "notes/1.txt",
     ):
         assert escaped(text) == text
-    for text in ("-5 mg", "'twas"):  # typed by somebody without an escape
+    for text in ("-5 mg", "'twas"):  # typed without an escape
         assert plain(text) == text
 
 

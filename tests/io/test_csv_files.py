@@ -44,8 +44,8 @@ def test_rows_and_their_numbers(tmp_path: Path) -> None:
     # A byte order mark, Windows line ends, and a field longer than the standard
     # reader's limit.
     long = "x" * 300_000
-    found = rows_of(write(tmp_path / "x.csv", f"\ufeffa,b,c\r\n{long},2,3\r\n"))
-    assert found == [(2, {"a": long, "b": "2", "c": "3"})]
+    rows = rows_of(write(tmp_path / "x.csv", f"\ufeffa,b,c\r\n{long},2,3\r\n"))
+    assert rows == [(2, {"a": long, "b": "2", "c": "3"})]
 
 
 @pytest.mark.parametrize(("content", "message"), CASES["bad_files"])
@@ -72,7 +72,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_siz
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=st.lists(st.tuples(cells, cells, cells), min_size=1, max_size=6))
-def test_what_a_csv_writer_wrote_comes_back_cell_by_cell(
+def test_written_tables_are_read_back_cell_by_cell(
     tmp_path: Path, table: list[tuple[str, str, str]]
 ) -> None:
     stream = io.StringIO()
@@ -132,23 +132,25 @@ def refusal(path: Path, *selected: str) -> str:
     return str(caught.value)
 
 
-def test_wanted_rows_and_their_numbers(tmp_path: Path) -> None:
+def test_selected_rows_and_their_numbers(tmp_path: Path) -> None:
     content = (
         HEAD
         + b'1,7,"two\nlines, a ""quote"""\n2,8,"x\ny"\n\n"3","7","""\n"""\n4,77,a\n5,7,plain'
     )
-    found = [
+    expected = [
         (2, {"id": "1", "who": "7", "text": 'two\nlines, a "quote"'}),
         (4, {"id": "3", "who": "7", "text": '"\n"'}),
         (6, {"id": "5", "who": "7", "text": "plain"}),
     ]
-    assert streamed(write(tmp_path / "x.csv", content), "7") == found
-    assert streamed(write(tmp_path / "x.csv", b"\xef\xbb\xbf" + content), "7") == found
+    assert streamed(write(tmp_path / "x.csv", content), "7") == expected
+    assert (
+        streamed(write(tmp_path / "x.csv", b"\xef\xbb\xbf" + content), "7") == expected
+    )
     packed = gzip.compress(content[:40]) + gzip.compress(content[40:]) + b"\0\0\0"
-    assert streamed(write(tmp_path / "several.gz", packed), "7") == found
+    assert streamed(write(tmp_path / "several.gz", packed), "7") == expected
     assert streamed(write(tmp_path / "x.csv", content)) == []
-    # What other readers take for missing or for numbers is text; the memory ends with
-    # the last row that was asked for.
+    # Values that other readers convert to missing values or numbers stay text; reading
+    # stops at the last requested row.
     write(tmp_path / "x.csv", HEAD + b"007,NULL, nan \n" * 500_000)
     rows = stream_rows(tmp_path / "x.csv", FIELDS, selected={}, release="test file")
     assert next(rows).cells == {"id": "007", "who": "NULL", "text": " nan "}
@@ -179,9 +181,8 @@ def test_the_same_rows_as_the_standard_reader_whatever_the_chunks(
     chunk: int,
     packed: bool,
 ) -> None:
-    if (
-        quoting == csv.QUOTE_MINIMAL
-    ):  # the standard writer leaves such a field without quotes, and no reader reads it back
+    # The standard writer does not quote a field for its \r, and no reader reads it back.
+    if quoting == csv.QUOTE_MINIMAL:
         rows = [
             (first.replace("\r", ""), who, last.replace("\r", ""))
             for first, who, last in rows
@@ -199,7 +200,7 @@ def test_the_same_rows_as_the_standard_reader_whatever_the_chunks(
 NEXT_FIELD = re.compile(rb'("(?:[^"]|"")*"|[^",\r\n]*)(,|\r\n|\r|\n|\Z)')
 
 
-def plainly(
+def selected_by_grammar(
     content: bytes, selected: dict[str, list[str]]
 ) -> list[dict[str, str]] | None:
     """The selected rows by the grammar of RFC 4180; None for a file that breaks it."""
@@ -214,21 +215,21 @@ def plainly(
     return [
         row
         for row in named
-        if all(row[name] in each for name, each in selected.items())
+        if all(row[name] in values for name, values in selected.items())
     ]
 
 
 def split_rows(content: bytes) -> list[list[bytes]]:
     """The fields of the rows that are not empty; none where the grammar is broken."""
     rows: list[list[bytes]] = [[]]
-    place = 0
-    while place < len(content):
-        field = NEXT_FIELD.match(content, place)
+    position = 0
+    while position < len(content):
+        field = NEXT_FIELD.match(content, position)
         if field is None:
             return []
         rows[-1].append(field[1])
-        place = field.end()
-        if field[2] == b"," and place == len(content):
+        position = field.end()
+        if field[2] == b"," and position == len(content):
             rows[-1].append(b"")
         if field[2] != b",":
             rows.append([])
@@ -272,7 +273,7 @@ PIECE = st.one_of(
     before=st.integers(0, 9),
     chunk=st.integers(1, 60),
 )
-def test_the_rows_that_the_grammar_gives_or_a_refusal(
+def test_rows_are_those_of_the_grammar_or_the_file_is_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     pieces: list[bytes],
@@ -282,7 +283,7 @@ def test_the_rows_that_the_grammar_gives_or_a_refusal(
 ) -> None:
     monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
     content = b'9,"9",other\n' * before + b"".join(pieces)
-    expected = plainly(content, selected)
+    expected = selected_by_grammar(content, selected)
     rows = stream_rows(
         write(tmp_path / "x", HEAD + content),
         FIELDS,
@@ -312,9 +313,9 @@ def test_a_row_without_end(tmp_path: Path) -> None:
     whole = HEAD + b'1,8,x\n1,7,"' + b"a" * 300_000 + b'"\n'
     assert len(streamed(write(tmp_path / "x", whole), "7")[0][1]["text"]) == 300_000
     endless = HEAD + b'1,8,x\n1,7,"' + b"secret " * 3_000_000
-    told = refusal(write(tmp_path / "x", gzip.compress(endless)))
+    message = refusal(write(tmp_path / "x", gzip.compress(endless)))
     assert (
         "begins on line 3 has a quoted field that is left open, or more than 16,777,216 bytes"
-        in told
+        in message
     )
     assert "cannot be read (Is a directory)" in refusal(tmp_path)

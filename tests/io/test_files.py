@@ -29,7 +29,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_it_appears_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "new" / "out.txt"
     with WholeFile(path) as file:
         assert file.write("a\r\nµ\n") == 5
@@ -62,7 +62,7 @@ def test_an_error_leaves_the_older_file(
     assert names(tmp_path) == ["out.txt"]
 
 
-def test_a_full_disk_is_said_and_leaves_nothing(
+def test_a_full_disk_is_reported_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(number: int) -> Any:
@@ -84,8 +84,8 @@ def test_a_private_file_is_closed_from_its_first_byte_on(tmp_path: Path) -> None
     before = os.umask(0)
     try:
         (tmp_path / f".x.txt.{os.getpid()}.part").write_text("left over, open to all")
-        with WholeFile(tmp_path / "x.txt", private=True) as part:
-            part.write("text")
+        with WholeFile(tmp_path / "x.txt", private=True) as file:
+            file.write("text")
             (hidden,) = tmp_path.iterdir()
             assert hidden.stat().st_mode & 0o777 == 0o600
         assert (tmp_path / "x.txt").stat().st_mode & 0o777 == 0o600
@@ -152,12 +152,12 @@ def test_all_bytes_in_bounded_chunks(
     monkeypatch.setattr(files, "CHUNK_BYTES", chunk)
     path = tmp_path / "x"
     path.write_bytes(content)
-    told: list[int] = []
-    chunks = list(read_chunks(path, again="", on_read=told.append))
+    positions: list[int] = []
+    chunks = list(read_chunks(path, again="", on_read=positions.append))
     assert b"".join(chunks) == TEXT
     assert 0 < min(map(len, chunks)) <= max(map(len, chunks)) <= chunk
-    assert told == sorted(told)
-    assert told[-1] == len(content)
+    assert positions == sorted(positions)
+    assert positions[-1] == len(content)
 
 
 def test_damaged_gzip_files_are_refused(tmp_path: Path) -> None:
@@ -170,19 +170,21 @@ def test_damaged_gzip_files_are_refused(tmp_path: Path) -> None:
         (PACKED + b"something else", PACKED[:-8] + b"12345678", PACKED[:-4] + b"1234"),
         "damaged",
     )
-    for place in range(2, len(PACKED), len(PACKED) // 40):
-        cases[PACKED[:place] + bytes([PACKED[place] ^ 0xFF]) + PACKED[place + 1 :]] = (
-            "damaged|cut off"
-        )
+    for position in range(2, len(PACKED), len(PACKED) // 40):
+        cases[
+            PACKED[:position]
+            + bytes([PACKED[position] ^ 0xFF])
+            + PACKED[position + 1 :]
+        ] = "damaged|cut off"
     wholes = 0
     for content, expected in cases.items():
         path.write_bytes(content)
-        told = outcome(path)
-        wholes += told == TEXT
-        assert told == TEXT or (
-            isinstance(told, str) and re.search(f"{path}: ({expected})", told)
+        result = outcome(path)
+        wholes += result == TEXT
+        assert result == TEXT or (
+            isinstance(result, str) and re.search(f"{path}: ({expected})", result)
         )
-    assert wholes <= 2  # a changed byte of the header that nobody reads: time, system
+    assert wholes <= 2  # a changed byte of an unused header field: time, system
     assert (
         outcome(tmp_path / "absent")
         == f"{tmp_path / 'absent'}: cannot be read (No such file or directory)."

@@ -1,4 +1,4 @@
-"""Forms of files that nobody vouches for: what they refuse, and what a message shows of it."""
+"""Forms of untrusted files: what they refuse, and what a message shows of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOUND = {"id": "7", "tries": 1}
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({}, ""),
         ({"score": None, "why": {"late": 2}}, ""),
@@ -48,14 +48,14 @@ SOUND = {"id": "7", "tries": 1}
     ],
 )
 def test_a_complaint_names_path_rule_and_value(
-    change: dict[str, Any], said: str
+    change: dict[str, Any], message: str
 ) -> None:
-    assert said in complaint(Answer, {**SOUND, **change})
-    assert bool(said) == bool(complaint(Answer, {**SOUND, **change}))
+    assert message in complaint(Answer, {**SOUND, **change})
+    assert bool(message) == bool(complaint(Answer, {**SOUND, **change}))
     assert complaint(Answer, {**SOUND, **change}).isascii()
 
 
-def test_what_is_no_object_and_what_lacks_something() -> None:
+def test_complaints_about_other_types_and_missing_fields() -> None:
     assert complaint(Answer, [1]) == "must be an object"
     assert complaint(Answer, {"id": "7"}) == "tries: is missing"
 

@@ -1,4 +1,4 @@
-"""Tables as people keep them: each is read right, with a line where more could be meant, or refused with a way out."""
+"""Tables as people keep them: read correctly, with a note where they are ambiguous, or refused with a way out."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def book(
     *sheets: Sequence[Sequence[Any]], done: Callable[[Workbook], object] = bool
 ) -> bytes:
     """A workbook with sheets A, B and so on; `done` changes it before it is saved."""
-    made, content = Workbook(), io.BytesIO()
-    made.remove(made.worksheets[0])
+    workbook, content = Workbook(), io.BytesIO()
+    workbook.remove(workbook.worksheets[0])
     for name, rows in zip("ABCD", sheets, strict=False):
-        sheet = made.create_sheet(name)
+        sheet = workbook.create_sheet(name)
         for row in rows:
             sheet.append(row)
-    done(made)
-    made.save(content)
+    done(workbook)
+    workbook.save(content)
     return content.getvalue()
 
 
 def first(change: Callable[[Worksheet], object]) -> Callable[[Workbook], object]:
-    return lambda made: change(made.worksheets[0])
+    return lambda workbook: change(workbook.worksheets[0])
 
 
 def shown_as(form: str) -> Callable[[Workbook], object]:
@@ -56,8 +56,8 @@ def shown_as(form: str) -> Callable[[Workbook], object]:
 
 
 def hide(name: str) -> Callable[[Workbook], object]:
-    def change(made: Workbook) -> None:
-        made[name].sheet_state = "hidden"
+    def change(workbook: Workbook) -> None:
+        workbook[name].sheet_state = "hidden"
 
     return change
 
@@ -72,7 +72,7 @@ DAY = datetime.datetime(2020, 3, 25)
 
 
 @pytest.mark.parametrize(
-    ("content", "read", "said"),
+    ("content", "read", "note"),
     [
         # Sheets.
         (
@@ -173,13 +173,13 @@ DAY = datetime.datetime(2020, 3, 25)
         ),
     ],
 )
-def test_it_is_read_and_what_was_not_plain_is_said(
-    content: bytes, read: dict[str, str], said: str, capsys: pytest.CaptureFixture[str]
+def test_tables_are_read_with_notes_about_interpretations(
+    content: bytes, read: dict[str, str], note: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert read_responses(HERE, IDS, content=content) == read
     notes = capsys.readouterr().err
-    assert said in notes
-    assert bool(notes) == bool(said)
+    assert note in notes
+    assert bool(notes) == bool(note)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_it_is_read_and_what_was_not_plain_is_said(
     [
         (book(ROWS, OTHERS), {}, "sheets 'A', 'B', more than one has the columns to read. .* --sheet A"),
         (book(NOTES, NOTES), {}, "none that is shown has the columns to read. .*columns question .or id. and answer"),
-        (book(OTHERS, done=lambda made: made.create_sheet("Z") and hide("A")(made)), {}, "none that is shown"),
+        (book(OTHERS, done=lambda workbook: workbook.create_sheet("Z") and hide("A")(workbook)), {}, "none that is shown"),
         (book(ROWS), {"sheet": ["a b"]}, "no sheet 'a b'. There are 'A'"),
         (lines("Answers of X", "id,answers", "1,2"), {}, "row 2: a cell in column 2, .* no name in the header .row 1"),
         (book([["Answers of X"], ["id", "replies"], [1, 2]]), {}, "below a title if it has the right names"),
@@ -213,11 +213,10 @@ def test_it_is_read_and_what_was_not_plain_is_said(
         (lines("id,response", "1,one", " two"), {}, "row 3: 1 cells, the header has 2"),
     ],
 )  # fmt: skip
-def test_it_is_refused_with_a_way_out(
+def test_ambiguous_tables_are_refused_with_a_way_out(
     content: bytes,
     choice: dict[str, Any],
     message: str,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with (
         reading_tables(TableChoice(**choice)),
@@ -238,7 +237,7 @@ def test_it_is_refused_with_a_way_out(
         (lines("id,response", "1,25/03/2020", "2,3/4/2020"), {"dates": "month-first"}, {"1": "25/03/2020", "2": "3/4/2020"}),
     ],
 )  # fmt: skip
-def test_what_was_said_is_done_without_a_note(
+def test_explicit_choices_are_followed_without_a_note(
     content: bytes,
     choice: dict[str, Any],
     read: dict[str, str],
@@ -249,7 +248,9 @@ def test_what_was_said_is_done_without_a_note(
     assert capsys.readouterr().err == ""
 
 
-def test_what_was_said_in_vain_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_choices_without_effect_are_reported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with reading_tables(TableChoice(sheet=["A"])):
         read_responses(HERE, IDS, content=lines("id,response", "1,a"))
         read_responses(HERE, IDS, content=b'{"id": "1", "response": "1,5"}')
@@ -267,12 +268,12 @@ def test_a_formula_that_gives_no_text_has_a_result(tmp_path: Path) -> None:
         '<c r="A2"><v>1</v></c><c r="B2" t="str"><f>IF(1,"","")</f><v></v></c>',
         '<c r="A3"><f>1+1</f><v>2</v></c><c r="B3" t="str"><f>"x"</f><v>x</v></c>',
     )
-    place = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     rows = "".join(f"<row>{row}</row>" for row in cells)
     with_parts(
         path,
         {
-            SHEET: f'<worksheet xmlns="{place}"><sheetData>{rows}</sheetData></worksheet>'
+            SHEET: f'<worksheet xmlns="{namespace}"><sheetData>{rows}</sheetData></worksheet>'
         },
     )
     assert read_responses(path, IDS) == {"2": "x"}
@@ -305,8 +306,8 @@ def test_scores_with_decimal_commas(tmp_path: Path) -> None:
     assert table.names == ("GPT-40", "b")
 
 
-def told(column: Sequence[str]) -> list[str] | None:
-    """What a column is read as; None where a person is asked."""
+def column_reading(column: Sequence[str]) -> list[str] | None:
+    """Returns how a column is read; None where the user has to choose."""
     cells = {(f"row {n}", "a"): text for n, text in enumerate(column, start=2)}
     try:
         return list({**cells, **settle("t", cells, local=True)}.values())
@@ -324,27 +325,27 @@ def test_a_column_of_decimal_commas_is_the_numbers_or_a_question(
     numbers: list[Any], grouped: bool
 ) -> None:
     written = [
-        f"{each:{',' if grouped else ''}f}".translate({44: ".", 46: ","})
-        for each in numbers
+        f"{number:{',' if grouped else ''}f}".translate({44: ".", 46: ","})
+        for number in numbers
     ]
-    found = told(written)
-    if found is None:
-        assert all(1 <= abs(each) < 1000 for each in numbers)
+    texts = column_reading(written)
+    if texts is None:
+        assert all(1 <= abs(number) < 1000 for number in numbers)
     else:
-        assert [float(text) for text in found] == [float(each) for each in numbers]
+        assert [float(text) for text in texts] == [float(number) for number in numbers]
 
 
 @given(days=st.lists(st.dates(), min_size=1, max_size=8), sign=st.sampled_from("/.-"))
 def test_a_column_of_dates_with_the_day_first_is_the_dates_or_a_question(
     days: list[datetime.date], sign: str
 ) -> None:
-    found = told(
+    texts = column_reading(
         [f"{day.day:02}{sign}{day.month:02}{sign}{day.year:04}" for day in days]
     )
-    if found is None:
+    if texts is None:
         assert sign != "."
         assert all(day.day <= 12 for day in days)
     else:
-        assert [text.replace(sign, "/") for text in found] == [
+        assert [text.replace(sign, "/") for text in texts] == [
             f"{day:%m/%d/}{day.year:04}" for day in days
         ]

@@ -33,7 +33,7 @@ JSON = st.recursive(
 )
 
 
-def test_records_come_back_and_a_second_put_replaces_and_is_counted(
+def test_records_are_read_back_and_a_second_put_replaces_and_is_counted(
     tmp_path: Path,
 ) -> None:
     text = "a\ud800b\x00c\U0001f600"  # no UTF-8 can carry it
@@ -46,12 +46,12 @@ def test_records_come_back_and_a_second_put_replaces_and_is_counted(
         assert counts(store, "answer") == (2, 3)
         assert store.get_many("verdict", ["k"]) == store.get_many("answer", []) == {}
     with Store(tmp_path / "s.sqlite") as store:
-        found = store.get_many("answer", ["k", "absent", content_key({"q": text})])
+        records = store.get_many("answer", ["k", "absent", content_key({"q": text})])
         keys = [f"k{number}" for number in range(1203)]  # more than one query takes
         for key in keys:
             store.put("verdict", key, {"text": key})
         assert store.get_many("verdict", keys) == {key: {"text": key} for key in keys}
-    assert found == {
+    assert records == {
         "k": {"text": "25.2", "n": None},
         content_key({"q": text}): {"text": text},
     }
@@ -135,7 +135,7 @@ while True:
 """
 
 
-def test_what_was_put_survives_kill_9(tmp_path: Path) -> None:
+def test_committed_records_survive_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     for _ in range(5):
         path.unlink(missing_ok=True)
@@ -149,10 +149,10 @@ def test_what_was_put_survives_kill_9(tmp_path: Path) -> None:
             writer.stdout.readline()
         time.sleep(0.02)
         os.kill(writer.pid, signal.SIGKILL)
-        said = writer.stdout.read().split()
+        printed = writer.stdout.read().split()
         writer.stdout.close()
         writer.wait()
-        committed = int(said[-1]) if said else 20
+        committed = int(printed[-1]) if printed else 20
         with Store(path) as store:
             records, _times = counts(store, "answer")
             assert committed <= records <= committed + 1
@@ -178,7 +178,7 @@ def _fill(path: Path, limit: int) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit of file size")
-def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     process = multiprocessing.get_context("fork").Process(
         target=_fill, args=(path, 300_000)
@@ -197,7 +197,7 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     st.lists(st.tuples(st.sampled_from("abc"), st.text(st.characters()))),
     st.sampled_from([1, 2**24]),
 )
-def test_texts_come_back_from_memory_and_from_the_file(
+def test_texts_are_read_back_from_memory_and_from_the_file(
     put: list[tuple[str, str]], in_memory: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Tables as people keep them: every form gives the same, and what a spreadsheet has done to one is known or refused."""
+"""Tables in every format give the same rows, and changes by a spreadsheet are handled or refused."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def as_csv(
 
 
 def as_xlsx(rows: list[list[Any]], **formats: str) -> bytes:
-    book, made = Workbook(), io.BytesIO()
+    book, stream = Workbook(), io.BytesIO()
     for row in rows:
         book.worksheets[0].append(row)
     for cell, form in formats.items():
         book.worksheets[0][cell].number_format = form
-    book.save(made)
-    return made.getvalue()
+    book.save(stream)
+    return stream.getvalue()
 
 
 def as_parquet(rows: list[list[Any]]) -> bytes:
-    made = io.BytesIO()
+    stream = io.BytesIO()
     pq.write_table(
         pa.table(
             dict(zip(rows[0], map(list, zip(*rows[1:], strict=True)), strict=True))
         ),
-        made,
+        stream,
     )
-    return made.getvalue()
+    return stream.getvalue()
 
 
 # What XML has a place for, and a table a cell; openpyxl, like a spreadsheet, has line
@@ -141,7 +141,9 @@ def test_values_are_what_a_spreadsheet_shows(
 
 
 @tabled("text", "encoding", "message")
-def test_what_is_no_table_is_refused(text: str, encoding: str, message: str) -> None:
+def test_files_without_a_table_are_refused(
+    text: str, encoding: str, message: str
+) -> None:
     with pytest.raises(UsageError, match=f"t.*{message}"):
         read(as_xlsx([["a"], ["=1+1"]]) if text == "formula" else text.encode(encoding))
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from medical_tasks.io import user_folders
-from medical_tasks.io.user_folders import user_places
-from tests.support import ROOT
+from medical_tasks.io.user_folders import (
+    audit_path,
+    datasets_home,
+    metrics_home,
+    private_home,
+    user_places,
+)
+from tests.support import ROOT, run_python
 
 _XDG = ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 
@@ -25,7 +28,7 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def _by_use() -> dict[str, tuple[Path, str]]:
-    return {place.use: (place.path, place.decided_by) for place in user_places()}
+    return {folder.use: (folder.path, folder.decided_by) for folder in user_places()}
 
 
 def test_without_a_variable_the_folders_are_those_of_the_system(tmp_path: Path) -> None:
@@ -36,6 +39,9 @@ def test_without_a_variable_the_folders_are_those_of_the_system(tmp_path: Path) 
         "audit log": (user / ".local/state/medical-tasks/audit.jsonl", "default"),
         "metrics": (user / ".cache/medical-tasks/metrics", "default"),
     }
+    functions = (datasets_home, private_home, audit_path, metrics_home)
+    paths = [path for path, _ in _by_use().values()]
+    assert [function() for function in functions] == paths
 
 
 def test_one_variable_moves_them_all_and_a_finer_one_wins(
@@ -52,13 +58,25 @@ def test_one_variable_moves_them_all_and_a_finer_one_wins(
     places = _by_use()
     assert places.pop("datasets") == (tmp_path / "data", "MEDICAL_TASKS_DATA")
     assert {decided for _, decided in places.values()} == {"MEDICAL_TASKS_HOME"}
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", "")
-    assert _by_use()["metrics"][1] == "XDG_CACHE_HOME"
+    monkeypatch.setenv("MEDICAL_TASKS_DATA", "~/mine")
+    assert datasets_home() == tmp_path / "user" / "mine"
+    for name in ("MEDICAL_TASKS_HOME", "MEDICAL_TASKS_DATA"):
+        monkeypatch.setenv(name, "")
+    assert {decided for _, decided in _by_use().values()} == set(_XDG)
 
 
 def test_a_relative_xdg_folder_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", "relative")
-    assert _by_use()["datasets"][1] == "default"
+    for name, folder in zip(_XDG, ("relative/path", "relative", ""), strict=True):
+        monkeypatch.setenv(name, folder)
+    assert {decided for _, decided in _by_use().values()} == {"default"}
+
+
+def test_the_private_store_has_an_absolute_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEDICAL_TASKS_HOME", "relative")
+    assert private_home() == tmp_path / "relative" / "private"
 
 
 @pytest.mark.slow
@@ -68,7 +86,7 @@ def test_commands_write_into_the_one_folder_and_nowhere_else_of_the_user(
     user, home, work = (tmp_path / name for name in ("user", "suite", "work"))
     user.mkdir()
     work.mkdir()
-    environment = os.environ | {
+    environment = {
         "MEDICAL_TASKS_HOME": str(home),
         "HOME": str(user),
         "PYTHONPATH": str(ROOT),
@@ -80,20 +98,15 @@ def test_commands_write_into_the_one_folder_and_nowhere_else_of_the_user(
         "run --tasks ehrnoteqa_mc_level1 --config demo --model baseline/reference --out closed",
     )
     for words in commands:
-        subprocess.run(
-            [sys.executable, "-m", "medical_tasks", *words.split()],
-            cwd=work,
-            env=environment,
-            check=True,
-            capture_output=True,
-            timeout=120,
+        run_python(
+            "-m", "medical_tasks", *words.split(), cwd=work, environment=environment
         )
     assert list(user.iterdir()) == []
     assert {"datasets"} <= {path.name for path in home.iterdir()}
     assert {path.name for path in work.iterdir()} == {"open", "closed"}
 
 
-def test_no_other_module_asks_for_the_users_home() -> None:
+def test_no_other_module_reads_the_users_home() -> None:
     paths = sorted((ROOT / "medical_tasks").rglob("*.py"))
     assert len(paths) > 100
     asking = {

@@ -36,8 +36,8 @@ def read(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 def sheet(*rows: str) -> str:
     names = '<row r="1"><c r="A1" t="inlineStr"><is><t>Id</t></is></c><c r="B1" t="inlineStr"><is><t>Text</t></is></c></row>'
-    place = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    return f'<worksheet xmlns="{place}"><sheetData>{names}{"".join(rows)}</sheetData></worksheet>'
+    namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    return f'<worksheet xmlns="{namespace}"><sheetData>{names}{"".join(rows)}</sheetData></worksheet>'
 
 
 def test_a_table(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><sst>&b;</sst>'
         ),
     ],
 )
-def test_parts_that_are_not_as_they_should_be(
+def test_damaged_parts_are_refused(
     tmp_path: Path, changes: dict[str, str | bytes | None], message: str
 ) -> None:
     path = with_parts(write_xlsx(tmp_path / "x.xlsx", ROWS), changes)
@@ -98,7 +98,7 @@ def test_parts_that_are_not_as_they_should_be(
         read(path)
 
 
-def test_sizes_that_lie_are_found_out(tmp_path: Path) -> None:
+def test_false_sizes_are_refused(tmp_path: Path) -> None:
     path = with_parts(write_xlsx(tmp_path / "x.xlsx", ROWS), {TEXTS: b" " * 5_000_000})
     content = path.read_bytes()
     true_size, claimed = (5_000_000).to_bytes(4, "little"), (1000).to_bytes(4, "little")
@@ -117,15 +117,18 @@ def test_a_damaged_file_is_the_table_or_an_error(
 ) -> None:
     folder = tmp_path_factory.getbasetemp()
     whole = write_xlsx(folder / "whole.xlsx", ROWS).read_bytes()
-    place = cut % len(whole)
+    position = cut % len(whole)
     path = folder / "damaged.xlsx"
-    for content in (whole[:place], whole[:place] + bytes([flip]) + whole[place + 1 :]):
+    for content in (
+        whole[:position],
+        whole[:position] + bytes([flip]) + whole[position + 1 :],
+    ):
         path.write_bytes(content)
         try:
-            found = read(path)
+            rows = read(path)
         except UsageError:
             continue
-        assert found == [
+        assert rows == [
             (2, {"Id": "1", "Text": "one"}),
             (3, {"Id": "2", "Text": "two"}),
         ]
@@ -135,10 +138,10 @@ def test_an_encrypted_file(tmp_path: Path) -> None:
     path = write_xlsx(tmp_path / "x.xlsx", ROWS)
     content = bytearray(path.read_bytes())
     for marker, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        place = content.find(marker)
-        while place >= 0:
-            content[place + offset] |= 1
-            place = content.find(marker, place + 1)
+        position = content.find(marker)
+        while position >= 0:
+            content[position + offset] |= 1
+            position = content.find(marker, position + 1)
     path.write_bytes(bytes(content))
     assert zipfile.is_zipfile(path)
     with pytest.raises(UsageError, match="not a whole XLSX file .*password"):
@@ -154,7 +157,7 @@ def test_a_document_and_its_bounds() -> None:
         b'\xef\xbb\xbf<?xml version="1.0"?><a b="1"><!-- no --><c>x&#8217;&amp;&lt;</c></a>',
         limit_bytes=100,
     )
-    assert (root.tag, root.attrib, [each.tag for each in root], root[0].text) == (
+    assert (root.tag, root.attrib, [child.tag for child in root], root[0].text) == (
         "a",
         {"b": "1"},
         ["c"],
@@ -174,8 +177,8 @@ def test_a_document_and_its_bounds() -> None:
         xml_root(b"<a/>", limit_bytes=3)
 
 
-@pytest.mark.parametrize(("data", "message"), CASES["what_is_none"])
-def test_what_is_none(data: str, message: str) -> None:
+@pytest.mark.parametrize(("data", "message"), CASES["not_plain_xml"])
+def test_documents_that_are_not_plain_xml_are_refused(data: str, message: str) -> None:
     with pytest.raises(PlainXmlError, match=message) as caught:
         xml_root(data.encode("latin-1"), limit_bytes=1_000)
     assert "marble" not in str(caught.value)

@@ -1,8 +1,8 @@
-"""A judge whose replies are scripted, in this process; and one that says what a table says.
+"""A judge in this process whose replies are scripted; and one whose verdicts come from a table.
 
 backend = ScriptedBackend(lambda call: '{"verdict": true}')
 session = JudgeSession(backend, JudgeOptions(), store)
-backend.calls                 # every call it was asked for, in order
+backend.calls                 # every call it received, in order
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from medical_tasks.io.store import Store
 from medical_tasks.judges.base import (
     LABELS,
     Backend,
     Call,
+    JudgeOptions,
     NoReply,
     OnReply,
     Pair,
@@ -25,6 +27,7 @@ from medical_tasks.judges.base import (
     Verdict,
 )
 from medical_tasks.judges.base import Unreadable as Unreadable
+from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.budget import Amount, RunBudget, estimate_chat
 
 Script = Callable[[Call], str | Reply | NoReply | BaseException]
@@ -36,7 +39,7 @@ class ScriptedBackend:
     Args:
         script: from call to the text of the reply (a label for a judge that reads
             pairs), to a `Reply` or `NoReply` (whose key does not matter), or to an
-            error, which is raised then and there.
+            error, which is raised at that call.
     """
 
     comparable = True
@@ -73,34 +76,34 @@ class ScriptedBackend:
                 on_reply(NoReply(key=call.key, reason="budget spent"))
                 continue
             self.calls.append(call)
-            said = self._script(call)
-            if isinstance(said, BaseException):
-                raise said
+            scripted = self._script(call)
+            if isinstance(scripted, BaseException):
+                raise scripted
             budget.settle(most, Amount(prompt, 10))
-            on_reply(self._outcome(call, said))
+            on_reply(self._outcome(call, scripted))
 
-    def _outcome(self, call: Call, said: str | Reply | NoReply) -> Reply | NoReply:
-        if isinstance(said, str) and self.reads == "pair":
-            return Reply(key=call.key, label=LABELS[LABELS.index(said)])
-        if isinstance(said, str):
+    def _outcome(self, call: Call, scripted: str | Reply | NoReply) -> Reply | NoReply:
+        if isinstance(scripted, str) and self.reads == "pair":
+            return Reply(key=call.key, label=LABELS[LABELS.index(scripted)])
+        if isinstance(scripted, str):
             return Reply(
                 key=call.key,
-                text=said,
+                text=scripted,
                 prompt_tokens=estimate_chat(call.messages),
                 output_tokens=10,
             )
-        return replace(said, key=call.key)
+        return replace(scripted, key=call.key)
 
     def close(self) -> None:
         pass
 
 
 class TableJudge:
-    """Implements `judges.base.Judge`: says what a table, or a function of the question, says.
+    """Implements `judges.base.Judge` with the verdicts of a table, or of a function of the question.
 
     Args:
-        verdicts: from question id to value; a question that is not there is unscored.
-            Or a function, in which None is unscored.
+        verdicts: from question id to value; a question that is missing is unscored. Or
+            a function, for which None means unscored.
     """
 
     name = "table/judge"
@@ -114,7 +117,7 @@ class TableJudge:
     ) -> None:
         self.comparable = comparable
         self.asked: list[Question] = []
-        self._say = (
+        self._value_of = (
             verdicts
             if callable(verdicts)
             else lambda question: verdicts.get(question.id)
@@ -123,17 +126,22 @@ class TableJudge:
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
         self.asked.extend(questions)
         outcomes: list[Verdict | Unscored] = []
-        for each in questions:
-            value = self._say(each)
+        for item in questions:
+            value = self._value_of(item)
             if value is None:
-                outcomes.append(Unscored(id=each.id, reason="judge: http 500"))
+                outcomes.append(Unscored(id=item.id, reason="judge: http 500"))
             else:
                 outcomes.append(
                     Verdict(
-                        id=each.id, value=value, votes=(value,), text=f"I say {value}."
+                        id=item.id, value=value, votes=(value,), text=f"I say {value}."
                     )
                 )
         return outcomes
+
+
+def session(judge: Backend, store: Store, **options: Any) -> JudgeSession:
+    """Opens a quiet session; `options` are those of `JudgeOptions`."""
+    return JudgeSession(judge, JudgeOptions(**options), store, quiet=True)
 
 
 def read_word(text: str) -> str | Unreadable:
@@ -163,26 +171,26 @@ def question(
 
 
 def calls(count: int) -> list[Call]:
-    """One call a question, `q0` and so on."""
-    asked = [question(f"q{number}") for number in range(count)]
+    """Makes one call for each of the questions `q0`, `q1` and so on."""
+    questions = [question(f"q{number}") for number in range(count)]
     return [
-        Call(key=f"key {place}", question=each, messages=each.messages, vote=0)
-        for place, each in enumerate(asked)
+        Call(key=f"key {index}", question=item, messages=item.messages, vote=0)
+        for index, item in enumerate(questions)
     ]
 
 
 def answered(
-    judge: Backend, wanted: Sequence[Call], budget: RunBudget | None = None
+    judge: Backend, calls: Sequence[Call], budget: RunBudget | None = None
 ) -> dict[str, Reply | NoReply]:
-    """Asks a backend; each outcome comes once, in this thread."""
-    found: dict[str, Reply | NoReply] = {}
+    """Asks a backend, and checks that each outcome comes once, in this thread."""
+    outcomes: dict[str, Reply | NoReply] = {}
     here = threading.get_ident()
 
     def keep(reply: Reply | NoReply) -> None:
-        assert reply.key not in found
+        assert reply.key not in outcomes
         assert threading.get_ident() == here
-        found[reply.key] = reply
+        outcomes[reply.key] = reply
 
-    judge.answer(wanted, budget or RunBudget(), keep)
-    assert set(found) == {call.key for call in wanted}
-    return found
+    judge.answer(calls, budget or RunBudget(), keep)
+    assert set(outcomes) == {call.key for call in calls}
+    return outcomes

@@ -1,6 +1,6 @@
-"""A judge whose every verdict is known: what it says of a question is decided by the question (and the seed) alone.
+"""A judge whose every verdict is known: a verdict depends on the question (and the seed) alone.
 
-Light to import, since processes that are killed by the dozen start with it.
+The module is light to import, since many short-lived processes start with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VALUES = ("yes", "no", "unclear")
 
 
 def read(text: str) -> Any | Unreadable:
-    """One JSON object with a verdict, or nothing."""
+    """Reads one JSON object with a verdict and nothing else."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -49,7 +49,7 @@ def questions(numbers: Sequence[int] | range) -> list[Question]:
 
 
 def verdict_of(prompt: str, seed: object = None) -> str:
-    """What the judge thinks of a question; with a seed, of two votes in three."""
+    """The judge's verdict on a question; a seed changes one vote in three."""
     digest = sha256(f"{prompt}".encode()).digest()[0]
     if seed is not None:
         digest += sha256(f"{prompt}{seed}".encode()).digest()[0] % 3 == 0
@@ -86,18 +86,18 @@ def judge_at(
         base_url=url, model="scripted",
         **{"concurrency": CONCURRENCY, "max_retries": 6, "timeout": 10.0, **limits},
     )  # fmt: skip
-    # Where it listens changes from test to test, and is no part of what it says.
-    place = EndpointModel(
+    # The address changes from test to test, and is no part of the identity.
+    endpoint = EndpointModel(
         "openai-api/h/scripted",
         chat,
         sampling=sampling or {"temperature": 0.0},
         identity={},
     )
-    return ChatJudge(place, n_choices=n_choices)
+    return ChatJudge(endpoint, n_choices=n_choices)
 
 
 def values(outcomes: Sequence[Verdict | Unscored]) -> dict[str, str]:
-    """Question to verdict, or to the reason for which there is none."""
+    """Maps a question's id to its verdict, or to the reason for a missing one."""
     return {
         outcome.id: str(outcome.value)
         if isinstance(outcome, Verdict)
@@ -107,13 +107,13 @@ def values(outcomes: Sequence[Verdict | Unscored]) -> dict[str, str]:
 
 
 def wrong(call: Call) -> str:
-    """A verdict that the judge does not give on this question."""
+    """A verdict that differs from the judge's on this question."""
     right = verdict_of(call.body["messages"][0]["content"])
     return next(value for value in VALUES if value != right)
 
 
-# What a server can do to a judge. Each reply that carries a readable verdict in a place
-# where none belongs carries a wrong one, so that whoever reads it there is found out.
+# Faults of a judge's server. A readable verdict in a place where none belongs is a
+# wrong one, so that a test notices a reader that takes it from there.
 FAULTS = {
     "429 with retry-after": lambda call: Fault.rate_limit("0.001"),
     "429": lambda call: Fault.rate_limit(),
@@ -151,7 +151,7 @@ FAULTS = {
 
 
 class Chaos:
-    """Spoils a share of all attempts, each with a fault drawn by seed, conversation, vote and attempt alone."""
+    """Spoils a share of all attempts; the fault depends on seed, conversation, vote and attempt alone."""
 
     def __init__(self, probability: float, *, seed: int) -> None:
         self._attempts: Counter[str] = Counter()

@@ -54,10 +54,10 @@ def question(name: str, *, size: int = SIZE) -> Question:
 
 
 def calls(count: int, *, votes: int = 1, size: int = SIZE) -> list[Call]:
+    questions = [question(str(number), size=size) for number in range(count)]
     return [
-        Call(key=f"{name}/{vote}", question=asked, messages=asked.messages, vote=vote)
-        for name in range(count)
-        for asked in [question(str(name), size=size)]
+        Call(key=f"{item.id}/{vote}", question=item, messages=item.messages, vote=vote)
+        for item in questions
         for vote in range(votes)
     ]
 
@@ -74,92 +74,98 @@ def judge_with(
         base_url=url, model="m",
         **{"concurrency": 8, "max_retries": 2, "timeout": 5.0, **limits},
     )  # fmt: skip
-    place = EndpointModel("openai-api/h/m", chat, sampling=sampling or {})
-    return ChatJudge(place, n_choices=n_choices, structured=structured)
+    model = EndpointModel("openai-api/h/m", chat, sampling=sampling or {})
+    return ChatJudge(model, n_choices=n_choices, structured=structured)
+
+
+def texts(outcomes: Mapping[str, Reply | NoReply]) -> dict[str, str]:
+    """The texts of all replies by their calls' keys."""
+    return {
+        key: outcome.text
+        for key, outcome in outcomes.items()
+        if isinstance(outcome, Reply)
+    }
 
 
 def test_each_call_gets_the_reply_to_its_own_chat() -> None:
     with FaultServer() as server:
-        found = ask(
+        outcomes = ask(
             judge_with(server.base_url, sampling={"temperature": 0.0}), calls(20)
         )
-    by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
-    assert len(found) == len(server.calls) == 20
-    for name in range(20):
-        reply = found[f"{name}/0"]
-        assert isinstance(reply, Reply)
-        assert reply.text == by_prompt[f"statement {name}"]
-        assert (
-            reply.prompt_tokens,
-            reply.output_tokens,
-            reply.attempts,
-            reply.label,
-        ) == (
-            2,
-            2,
-            1,
-            None,
+    assert len(outcomes) == len(server.calls) == 20
+    for call in server.calls:
+        key = f"{call.prompt.removeprefix('statement ')}/0"
+        assert outcomes[key] == Reply(
+            key=key,
+            text=echo_answer(call),
+            finish="stop",
+            prompt_tokens=2,
+            output_tokens=2,
+            served_model="m",
         )
-    assert server.calls[0].body["max_tokens"] == SIZE
-    assert server.calls[0].body["temperature"] == 0.0
-    assert "n" not in server.calls[0].body
-    assert "seed" not in server.calls[0].body
+    body = server.calls[0].body
+    assert (body["max_tokens"], body["temperature"]) == (SIZE, 0.0)
+    assert not {"n", "seed"} & set(body)
 
 
-def test_a_structured_judge_sends_the_form_with_questions_that_have_one() -> None:
-    wanted = calls(2)
-    form = schema_of({"reason": free_text, "verdict": one_of("yes", "no")})
-    wanted[1] = replace(wanted[1], question=replace(wanted[1].question, schema=form))
+def test_a_structured_judge_sends_the_schema_of_questions_that_have_one() -> None:
+    schema = schema_of({"reason": free_text, "verdict": one_of("yes", "no")})
+    plain, formed = calls(2)
+    formed = replace(formed, question=replace(formed.question, schema=schema))
     for structured in (True, False):
         with FaultServer() as server:
-            ask(judge_with(server.base_url, structured=structured), wanted)
+            ask(judge_with(server.base_url, structured=structured), [plain, formed])
         formats = {
             call.prompt: call.body.get("response_format", {}).get("json_schema", {})
             for call in server.calls
         }
         assert [formats[f"statement {number}"].get("schema") for number in (0, 1)] == [
             None,
-            form if structured else None,
+            schema if structured else None,
         ]
 
 
-def test_every_request_is_admitted_and_settled() -> None:
+def test_every_attempt_is_admitted_and_settled() -> None:
     with FaultServer(first(2, Fault.status_code(503))) as server:
         budget = RunBudget()
-        found = ask(judge_with(server.base_url), calls(5), budget)
-    assert all(
-        isinstance(reply, Reply) and reply.attempts == 3 for reply in found.values()
-    )
+        outcomes = ask(judge_with(server.base_url), calls(5), budget)
+    assert len(texts(outcomes)) == 5
+    assert {outcome.attempts for outcome in outcomes.values()} == {3}
     assert budget.calls == len(server.calls) == 15
     # a refused request took nothing; a good one the server's own count
     assert budget.tokens == 5 * 4
     assert budget._reserved == Amount()
+
+
+def test_an_attempt_that_was_cut_takes_its_reservation() -> None:
     with FaultServer(first(1, Fault.cut())) as server:
         budget = RunBudget()
         ask(judge_with(server.base_url), calls(1), budget)
     assert budget.tokens == estimate_chat(question("0").messages) + SIZE + 4
 
 
-def test_tokens_under_way_delay_but_do_not_end_the_spending() -> None:
-    # Each reservation is far above what is used: at eight requests at once the limit
-    # would seem spent at the second.
-    wanted = estimate_chat(question("39").messages) + 400
+def test_reserved_tokens_do_not_spend_the_budget() -> None:
+    # Each reservation is far above the use: with eight requests at once the limit would
+    # seem spent at the second.
+    reservation = estimate_chat(question("39").messages) + 400
     with FaultServer(latency=0.005) as server:
-        budget = RunBudget(max_tokens=wanted + 30 * 4)
-        found = ask(judge_with(server.base_url), calls(40, size=400), budget)
-    answered = [reply for reply in found.values() if isinstance(reply, Reply)]
+        budget = RunBudget(max_tokens=reservation + 30 * 4)
+        outcomes = ask(judge_with(server.base_url), calls(40, size=400), budget)
     # While 30 have taken 4 tokens each, one more fits exactly.
-    assert len(answered) == len(server.calls) == 31
-    assert budget.tokens == 31 * 4 <= wanted + 30 * 4
-    assert {reply.reason for reply in found.values() if isinstance(reply, NoReply)} == {
-        "budget spent"
-    }
-    wanted = estimate_chat(question("0").messages) + 400
+    assert len(texts(outcomes)) == len(server.calls) == 31
+    assert budget.tokens == 31 * 4 <= reservation + 30 * 4
+    refused = [reply for reply in outcomes.values() if isinstance(reply, NoReply)]
+    assert {reply.reason for reply in refused} == {"budget spent"}
+
+
+def test_waiting_for_reserved_tokens_is_no_part_of_a_calls_time() -> None:
+    reservation = estimate_chat(question("0").messages) + 400
     with FaultServer(latency=0.2) as server:
         judge = judge_with(server.base_url, total_time=0.9)
-        found = ask(judge, calls(6, size=400), RunBudget(max_tokens=wanted + 100))
-    assert len(server.calls) == 6  # one after the other: the last waits 1 s
-    assert all(isinstance(reply, Reply) for reply in found.values())
+        budget = RunBudget(max_tokens=reservation + 100)
+        outcomes = ask(judge, calls(6, size=400), budget)
+    assert len(server.calls) == 6  # one after another: the last waits 1 s
+    assert len(texts(outcomes)) == 6
 
 
 @settings(max_examples=15)
@@ -182,10 +188,10 @@ def test_limits_hold_and_every_call_has_one_outcome(
     def plan(call: Received) -> Fault | None:
         return faults[(call.number * 7 + seed) % 4]
 
-    wanted = calls(6, votes=votes)
+    votes_on_six = calls(6, votes=votes)
     with FaultServer(plan) as server:
         budget = RunBudget(max_calls=max_calls, max_tokens=max_tokens)
-        ask(judge_with(server.base_url, n_choices=n_choices), wanted, budget)
+        ask(judge_with(server.base_url, n_choices=n_choices), votes_on_six, budget)
     assert budget.calls == len(server.calls)
     assert max_calls is None or len(server.calls) <= max_calls
     assert max_tokens is None or budget.tokens <= max_tokens
@@ -199,79 +205,74 @@ def numbered(call: Received) -> list[str]:
 def test_votes_on_a_question_share_a_request() -> None:
     with FaultServer(answer=numbered) as server:
         budget = RunBudget()
-        found = ask(
+        outcomes = ask(
             judge_with(server.base_url, n_choices=True, sampling={"seed": 5}),
             calls(4, votes=3),
             budget,
         )
     assert [call.body["n"] for call in server.calls] == [3] * 4
     assert {call.body["seed"] for call in server.calls} == {5}
-    assert {
-        key: reply.text for key, reply in found.items() if isinstance(reply, Reply)
-    } == {
+    assert texts(outcomes) == {
         f"{name}/{vote}": f"statement {name} #{vote}"
         for name in range(4)
         for vote in range(3)
     }
-    # What a request took is counted once.
-    assert sum(reply.attempts for reply in found.values()) == 4
-    replies = [reply for reply in found.values() if isinstance(reply, Reply)]
+    # The tokens of a request are counted once.
+    assert sum(reply.attempts for reply in outcomes.values()) == 4
+    replies = [reply for reply in outcomes.values() if isinstance(reply, Reply)]
+    tokens = [(reply.prompt_tokens, reply.output_tokens) for reply in replies]
     assert (
-        sum(
-            (reply.prompt_tokens or 0) + (reply.output_tokens or 0) for reply in replies
-        )
-        == budget.tokens
+        sum((read or 0) + (written or 0) for read, written in tokens) == budget.tokens
     )
-    wanted = calls(1, votes=3)
+
+
+def test_a_vote_with_another_chat_has_its_own_request() -> None:
+    three = calls(1, votes=3)
     again = Call(
         key="again",
-        question=wanted[0].question,
-        messages=(*wanted[0].messages, Message(role="user", content="once more")),
+        question=three[0].question,
+        messages=(*three[0].messages, Message(role="user", content="once more")),
         vote=1,
     )
     with FaultServer(answer=numbered) as server:
-        found = ask(
-            judge_with(server.base_url, n_choices=True), [wanted[0], again, wanted[2]]
+        outcomes = ask(
+            judge_with(server.base_url, n_choices=True), [three[0], again, three[2]]
         )
     assert sorted(call.body.get("n", 1) for call in server.calls) == [1, 2]
-    assert [reply.text for reply in [found["again"]] if isinstance(reply, Reply)] == [
-        "once more #0"
-    ]
+    assert texts(outcomes)["again"] == "once more #0"
+
+
+def test_choices_beyond_the_votes_are_ignored() -> None:
     with FaultServer(answer=lambda call: ["a", "b", "c", "d"]) as server:
-        found = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=2))
-    assert [reply.text for reply in found.values() if isinstance(reply, Reply)] == [
-        "a",
-        "b",
-    ]
+        outcomes = ask(judge_with(server.base_url, n_choices=True), calls(1, votes=2))
+    assert texts(outcomes) == {"0/0": "a", "0/1": "b"}
     assert len(server.calls) == 1
-    one = estimate_chat(question("0").messages) + SIZE
+
+
+def test_votes_are_separate_requests_where_the_budget_has_no_room_for_all() -> None:
+    reservation = estimate_chat(question("0").messages) + SIZE
     with FaultServer(answer=numbered) as server:
-        found = ask(
+        outcomes = ask(
             judge_with(server.base_url, n_choices=True),
             calls(1, votes=4),
-            RunBudget(max_tokens=one + 5),
+            RunBudget(max_tokens=reservation + 5),
         )
     assert [call.body.get("n", 1) for call in server.calls] == [1, 1]  # 5 tokens each
-    assert (
-        sorted(type(reply).__name__ for reply in found.values())
-        == ["NoReply"] * 2 + ["Reply"] * 2
-    )
+    assert (len(outcomes), len(texts(outcomes))) == (4, 2)
 
 
-def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
+def test_votes_are_separate_requests_where_the_server_ignores_n() -> None:
     with FaultServer(
         answer=lambda call: [f"{call.prompt} seed {call.body['seed']}"]
     ) as server:
         judge = judge_with(
             server.base_url, n_choices=True, sampling={"seed": 0}, concurrency=1
         )
-        found = ask(judge, calls(3, votes=3))
+        outcomes = ask(judge, calls(3, votes=3))
         assert [call.body.get("n", 1) for call in server.calls] == [3] + [1] * 8
         ask(judge, calls(1, votes=2))
     assert [call.body.get("n", 1) for call in server.calls[9:]] == [1, 1]
-    assert {
-        key: reply.text for key, reply in found.items() if isinstance(reply, Reply)
-    } == {
+    assert texts(outcomes) == {
         f"{name}/{vote}": f"statement {name} seed {vote}"
         for name in range(3)
         for vote in range(3)
@@ -279,19 +280,18 @@ def test_a_server_that_ignores_n_is_asked_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("status", [400, 422])
-def test_a_server_that_rejects_n_is_asked_one_by_one(status: int) -> None:
+def test_votes_are_separate_requests_where_the_server_rejects_n(status: int) -> None:
     def plan(call: Received) -> Fault | None:
         return Fault.status_code(status, "n must be 1") if "n" in call.body else None
 
     with FaultServer(plan) as server:
-        found = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
-    assert len(found) == 40
-    assert all(isinstance(reply, Reply) for reply in found.values())
-    # those under way when the first was rejected
+        outcomes = ask(judge_with(server.base_url, n_choices=True), calls(20, votes=2))
+    assert len(texts(outcomes)) == 40
+    # those in flight when the first was rejected
     assert sum("n" in call.body for call in server.calls) <= 8
 
 
-def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(
+def test_the_data_guard_records_the_purpose_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
@@ -310,22 +310,28 @@ def test_the_data_guard_is_asked_and_told_that_it_is_a_judge(
     ]
 
 
-def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
-    found: list[str] = []
+def test_replies_before_an_error_are_delivered() -> None:
+    delivered: list[str] = []
     with FaultServer([None] * 5 + [Fault.status_code(401)] * 20) as server:
         judge = judge_with(server.base_url, concurrency=1)
         with pytest.raises(MissingError):
-            judge.answer(calls(20), RunBudget(), lambda reply: found.append(reply.key))
-    assert found == [f"{name}/0" for name in range(5)]
-    budget = RunBudget()
+            judge.answer(
+                calls(20), RunBudget(), lambda reply: delivered.append(reply.key)
+            )
+    assert delivered == [f"{name}/0" for name in range(5)]
 
+
+def test_an_error_releases_the_budget_of_requests_in_flight() -> None:
     def plan(call: Received) -> Fault:
         return Fault.hang() if call.prompt != "statement 7" else Fault.status_code(401)
 
+    budget = RunBudget()
     with FaultServer(plan) as server, pytest.raises(MissingError):
         ask(judge_with(server.base_url), calls(20), budget)
     assert budget._reserved == Amount()
-    # However slow the caller is, no more than `concurrency` replies are not yet kept.
+
+
+def test_at_most_as_many_replies_as_concurrency_wait_for_a_slow_caller() -> None:
     kept = 0
 
     def slow(reply: Reply | NoReply) -> None:
@@ -339,7 +345,7 @@ def test_what_was_answered_is_delivered_and_the_budget_given_back() -> None:
     assert kept == 30
 
 
-def test_identity_is_what_makes_the_reply_and_holds_no_secret(
+def test_identity_has_what_decides_a_reply_and_no_secret(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MY_HOST_BASE_URL", "https://api.example.org/v1/")
@@ -364,28 +370,21 @@ def test_identity_is_what_makes_the_reply_and_holds_no_secret(
     judge.close()
 
 
-def test_a_judge_is_asked_wider_than_a_model_unless_told() -> None:
+def test_a_judge_has_32_requests_at_once_unless_concurrency_is_set() -> None:
     def patient(call: Received) -> str:
         end = time.monotonic() + 10
         while server.most_at_once < 32 and time.monotonic() < end:
             time.sleep(0.01)
         return "yes"
 
+    def open_at(url: str, **options: str) -> ChatJudge:
+        return open_chat("openai-api/h/m", options | {"base_url": url}, log_dir=Path())
+
     with FaultServer(answer=patient) as server:
-        ask(
-            open_chat("openai-api/h/m", {"base_url": server.base_url}, log_dir=Path()),
-            calls(40),
-        )
+        ask(open_at(server.base_url), calls(40))
     assert server.most_at_once == 32
     with FaultServer(latency=0.01) as server:
-        ask(
-            open_chat(
-                "openai-api/h/m",
-                {"base_url": server.base_url, "concurrency": "2"},
-                log_dir=Path(),
-            ),
-            calls(6),
-        )
+        ask(open_at(server.base_url, concurrency="2"), calls(6))
     assert server.most_at_once == 2
 
 
@@ -399,47 +398,50 @@ def test_malformed_argument(options: dict[str, str], message: str) -> None:
         )
 
 
+GREEDY = {"backend": "hf", "decoding": "greedy"}
+
+
 class ScriptedModel(GeneratesOnly):
     """Implements `models.base.Model`."""
 
     name = "hf/scripted"
 
     def __init__(
-        self, say: Callable[[Request], Answer | Failure], *, identity: Mapping[str, str]
+        self,
+        reply: Callable[[Request], Answer | Failure],
+        *,
+        identity: Mapping[str, str] = GREEDY,
     ) -> None:
         self.identity = identity
         self.batches: list[list[Request]] = []
         self.closed = False
-        self._say = say
+        self._reply = reply
 
     def generate(self, requests: Sequence[Request], on_result: OnResult) -> None:
         self.batches.append(list(requests))
         for request in reversed(requests):
-            on_result(self._say(request))
+            on_result(self._reply(request))
 
     def close(self) -> None:
         self.closed = True
 
 
-def answering(text: str, tokens: int | None = 2) -> Callable[[Request], Answer]:
-    return lambda request: Answer(key=request.key, text=text, output_tokens=tokens)
+def answering(text: str, tokens: int | None = 2) -> ScriptedModel:
+    return ScriptedModel(
+        lambda request: Answer(key=request.key, text=text, output_tokens=tokens)
+    )
 
 
-GREEDY = {"backend": "hf", "decoding": "greedy"}
-
-
-def asked(
-    judge: LocalJudge, count: int, budget: RunBudget | None = None
+def local_outcomes(
+    model: ScriptedModel, count: int, budget: RunBudget | None = None
 ) -> list[Reply | NoReply]:
-    return [
-        outcome for _, outcome in sorted(ask(judge, plain_calls(count), budget).items())
-    ]
+    outcomes = ask(LocalJudge(model), plain_calls(count), budget)
+    return [outcome for _, outcome in sorted(outcomes.items())]
 
 
-def test_a_models_answers_are_replies() -> None:
-    model = ScriptedModel(answering("yes"), identity=GREEDY)
-    judge = LocalJudge(model)
-    assert asked(judge, 2) == [
+def test_answers_of_a_local_model_become_replies() -> None:
+    model = answering("yes")
+    assert local_outcomes(model, 2) == [
         Reply(key=f"key {number}", text="yes", output_tokens=2) for number in range(2)
     ]
     (batch,) = model.batches
@@ -449,6 +451,7 @@ def test_a_models_answers_are_replies() -> None:
         (f"key {number}", 16, ({"role": "user", "content": f"q{number}"},))
         for number in range(2)
     ]
+    judge = LocalJudge(model)
     assert (judge.name, judge.identity, judge.endpoint, judge.reads) == (
         "hf/scripted",
         GREEDY,
@@ -457,40 +460,43 @@ def test_a_models_answers_are_replies() -> None:
     )
     judge.close()
     assert model.closed
+
+
+def test_a_local_models_finish_and_failure_are_the_replys() -> None:
     model = ScriptedModel(
-        lambda request: Answer(key=request.key, text="yes", finish="length"),
-        identity=GREEDY,
+        lambda request: Answer(key=request.key, text="yes", finish="length")
     )
-    assert asked(LocalJudge(model), 1) == [
-        Reply(key="key 0", text="yes", finish="length")
+    assert local_outcomes(model, 1) == [Reply(key="key 0", text="yes", finish="length")]
+    model = ScriptedModel(
+        lambda request: Failure(
+            key=request.key, reason="prompt too long", detail="9 tokens"
+        )
+    )
+    assert local_outcomes(model, 1) == [
+        NoReply(key="key 0", reason="prompt too long", attempts=1)
     ]
 
-    def say(request: Request) -> Answer | Failure:
-        return Failure(key=request.key, reason="prompt too long", detail="9 tokens")
 
-    (outcome,) = asked(LocalJudge(ScriptedModel(say, identity=GREEDY)), 1)
-    assert outcome == NoReply(key="key 0", reason="prompt too long", attempts=1)
-
-
-def test_only_a_temperature_makes_votes_differ() -> None:
-    for identity, samples in CASES["only_a_temperature_makes_votes_differ"]:
-        assert (
-            LocalJudge(ScriptedModel(answering("yes"), identity=identity)).samples
-            is samples
-        ), identity
-    for temperature, samples in (
-        ({}, True),
-        ({"temperature": 0.0}, False),
-        ({"temperature": 0.3}, True),
-    ):
-        assert (
-            judge_with("http://127.0.0.1:9/v1", sampling=temperature).samples is samples
-        ), temperature
+@pytest.mark.parametrize(("identity", "samples"), CASES["identities_and_samples"])
+def test_a_local_judge_samples_only_with_a_temperature(
+    identity: dict[str, str], samples: bool
+) -> None:
+    model = ScriptedModel(lambda request: pytest.fail(request.key), identity=identity)
+    assert LocalJudge(model).samples is samples
 
 
-def test_the_budget_is_used_up_and_no_further() -> None:
-    model = ScriptedModel(answering("yes"), identity=GREEDY)
-    outcomes = asked(LocalJudge(model), 5, RunBudget(max_calls=3))
+@pytest.mark.parametrize(
+    ("sampling", "samples"),
+    [({}, True), ({"temperature": 0.0}, False), ({"temperature": 0.3}, True)],
+)
+def test_a_chat_judge_samples_unless_its_temperature_is_0(
+    sampling: dict[str, float], samples: bool
+) -> None:
+    assert judge_with("http://127.0.0.1:9/v1", sampling=sampling).samples is samples
+
+
+def test_a_local_judge_stays_within_its_calls() -> None:
+    outcomes = local_outcomes(answering("yes"), 5, RunBudget(max_calls=3))
     assert [isinstance(outcome, Reply) for outcome in outcomes] == [
         True,
         True,
@@ -499,13 +505,16 @@ def test_the_budget_is_used_up_and_no_further() -> None:
         False,
     ]
     assert outcomes[-1] == NoReply(key="key 4", reason="budget spent")
-    budget = RunBudget()
-    asked(LocalJudge(ScriptedModel(answering("yes", None), identity=GREEDY)), 1, budget)
-    assert budget.tokens == estimate_chat(plain_calls(1)[0].messages) + 16
-    model = ScriptedModel(answering("yes"), identity=GREEDY)
+
+
+def test_a_local_judge_stays_within_its_tokens() -> None:
     assert estimate_chat(plain_calls(1)[0].messages) == 10
+    budget = RunBudget()
+    local_outcomes(answering("yes", None), 1, budget)
+    assert budget.tokens == 10 + 16
+    model = answering("yes")
     budget = RunBudget(max_tokens=64)
-    outcomes = asked(LocalJudge(model), 5, budget)
+    outcomes = local_outcomes(model, 5, budget)
     # Each reserves 26 and takes 12. 52 are reserved; then 24 used and 26 reserved; then
     # 36 and 26; 48 leave no room for 26.
     assert [len(batch) for batch in model.batches] == [2, 1, 1]
@@ -513,10 +522,10 @@ def test_the_budget_is_used_up_and_no_further() -> None:
     assert [type(outcome) for outcome in outcomes].count(NoReply) == 1
 
 
-def test_tokens_are_reserved_before_and_settled_after() -> None:
+def test_a_budget_reserves_before_a_request_and_settles_after_it() -> None:
     budget = RunBudget(max_tokens=100)
     assert budget.admit(Amount(40, 20))
-    assert not budget.admit(Amount(40, 20))  # 60 are under way
+    assert not budget.admit(Amount(40, 20))  # 60 are reserved
     budget.settle(Amount(40, 20), Amount(30))
     assert budget.admit(Amount(40, 20))
     assert (budget.calls, budget.tokens) == (2, 30)
@@ -540,7 +549,7 @@ def test_tokens_are_reserved_before_and_settled_after() -> None:
     )
 
 
-def test_threads_never_exceed_it_together() -> None:
+def test_threads_together_never_exceed_a_budget() -> None:
     budget = RunBudget(max_calls=500, max_tokens=100_000)
     highest: list[int] = []
 
@@ -571,6 +580,6 @@ def test_threads_never_exceed_it_together() -> None:
         ("\ud800", 3),
     ],
 )
-def test_estimates_by_hand(text: str, tokens: int) -> None:
+def test_token_estimates_by_hand(text: str, tokens: int) -> None:
     # a third of the letters and blanks, rounded up, and each other byte
     assert estimate_tokens(text) == tokens

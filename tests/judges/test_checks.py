@@ -47,8 +47,11 @@ def check(**changes: Any) -> dict[str, Any]:
 
 def test_a_judge_that_was_never_checked() -> None:
     assert last_check(IDENTITY, name="kqa") is None
-    for how, said in CASES["never checked"]:
-        assert describe(None, **how) == said
+    for settings, line in CASES["never checked"]:
+        assert describe(None, **settings) == line
+
+
+def test_check_sets_of_tasks() -> None:
     assert check_set_of(KQA) == "kqa"
     assert {check_set_of(task) for task in TASKS if task.judge} == {
         "ehrnoteqa_open",
@@ -57,104 +60,84 @@ def test_a_judge_that_was_never_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "votes", "name", "said"), CASES["told in one line"]
+    ("changes", "votes", "name", "line"), CASES["described in one line"]
 )
-def test_the_last_check_is_told_in_one_line(
-    home: Path, changes: dict[str, Any], votes: int, name: str, said: str
+def test_the_last_check_is_described_in_one_line(
+    home: Path, changes: dict[str, Any], votes: int, name: str, line: str
 ) -> None:
     assert record_check(check_key(IDENTITY, votes=votes), check(**changes))
     assert checks_file() == home / "judge_checks.json"
     assert (
         describe(last_check(IDENTITY, votes=votes, name=name), judge="j", name=name)
-        == said
+        == line
     )
 
 
-def test_which_check_is_the_last() -> None:
-    record_check(
-        check_key(IDENTITY, votes=3, mode="batched", prompts="official"), check()
-    )
-    assert (
-        last_check(IDENTITY, votes=3, mode="batched", prompts="official", name="kqa")
-        == check()
-    )
-    assert (
-        last_check(
-            dict(reversed(IDENTITY.items())),
-            votes=3,
-            mode="batched",
-            prompts="official",
-            name="kqa",
-        )
-        == check()
-    )
-    assert (
-        last_check(
-            {**IDENTITY, "temperature": "1"},
-            votes=3,
-            mode="batched",
-            prompts="official",
-            name="kqa",
-        )
-        is None
-    )
-    assert (
-        last_check(IDENTITY, votes=1, mode="batched", prompts="official", name="kqa")
-        is None
-    )
-    assert (
-        last_check(IDENTITY, votes=3, mode="single", prompts="official", name="kqa")
-        is None
-    )
-    assert last_check(IDENTITY, votes=3, mode="batched", name="kqa") is None
+def test_a_check_belongs_to_identity_votes_mode_and_prompts() -> None:
+    settings: dict[str, Any] = {"votes": 3, "mode": "batched", "prompts": "official"}
+    record_check(check_key(IDENTITY, **settings), check())
+    for same in (IDENTITY, dict(reversed(IDENTITY.items()))):
+        assert last_check(same, **settings, name="kqa") == check()
+    other_judge = {**IDENTITY, "temperature": "1"}
+    assert last_check(other_judge, **settings, name="kqa") is None
+    for change in ({"votes": 1}, {"mode": "single"}, {"prompts": "own"}):
+        assert last_check(IDENTITY, **settings | change, name="kqa") is None
+
+
+def last(name: str, field: str = "set", *, votes: int = 1) -> Any:
+    """A field of the last check that applies to a benchmark."""
+    latest = last_check(IDENTITY, votes=votes, name=name)
+    assert latest is not None
+    return latest[field]
+
+
+def test_a_check_replaces_older_ones_unless_it_has_fewer_pairs() -> None:
     key = check_key(IDENTITY)
     record_check(key, check(set="anli", date="2026-12-01"))
     record_check(key, check(set="mednli", date="2026-12-02"))
-    assert (last_check(IDENTITY, name="kqa") or {})["set"] == "mednli"
+    assert last("kqa") == "mednli"
     record_check(key, check(date="2026-01-01"))
-    assert (last_check(IDENTITY, name="kqa") or {})["set"] == "kqa"
+    assert last("kqa") == "kqa"
     assert not record_check(key, check(date="2026-02-02", scored=10, pairs=10))
-    assert (last_check(IDENTITY, name="kqa") or {})["date"] == "2026-01-01"
+    assert last("kqa", "date") == "2026-01-01"
     assert record_check(key, check(date="2026-03-03"))
-    assert (last_check(IDENTITY, name="kqa") or {})["date"] == "2026-03-03"
+    assert last("kqa", "date") == "2026-03-03"
 
 
 def test_each_benchmark_has_its_own_check() -> None:
     key = check_key(IDENTITY)
-    # as it was kept before there was another benchmark
+    # in the form from before there was another benchmark
     record_check(key, check(date="2026-01-01"))
     assert last_check(IDENTITY, name="ehrnoteqa_open") is None
-    record_check(
-        key, check(set="ehrnoteqa_open", ways=2, view="correctness", date="2026-12-01")
-    )
-    record_check(
-        key, check(set="ehrnoteqa_mc", ways=2, view="correctness", date="2026-12-02")
-    )
-    assert (last_check(IDENTITY, name="kqa") or {})["set"] == "kqa"
-    assert (last_check(IDENTITY, name="ehrnoteqa_open") or {})[
-        "set"
-    ] == "ehrnoteqa_open"
-    record_check(check_key(IDENTITY, votes=5), check(set="ehrnoteqa_mc"))
-    assert last_check(IDENTITY, votes=5, name="kqa") is None
-    assert last_check(IDENTITY, votes=5, name="ehrnoteqa_open") is None
-    # What belongs to no benchmark is shown where there is nothing better.
-    record_check(check_key(IDENTITY, votes=5), check(set="anli"))
-    assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_open") or {})["set"] == "anli"
-    assert (last_check(IDENTITY, votes=5, name="ehrnoteqa_mc") or {})[
-        "set"
-    ] == "ehrnoteqa_mc"
+    for name, date in (
+        ("ehrnoteqa_open", "2026-12-01"),
+        ("ehrnoteqa_mc", "2026-12-02"),
+    ):
+        record_check(key, check(set=name, ways=2, view="correctness", date=date))
+    assert [last(name) for name in ("kqa", "ehrnoteqa_open")] == [
+        "kqa",
+        "ehrnoteqa_open",
+    ]
+
+
+def test_a_check_of_no_benchmark_applies_if_there_is_no_other() -> None:
+    key = check_key(IDENTITY, votes=5)
+    record_check(key, check(set="ehrnoteqa_mc"))
+    for name in ("kqa", "ehrnoteqa_open"):
+        assert last_check(IDENTITY, votes=5, name=name) is None
+    record_check(key, check(set="anli"))
+    assert last("ehrnoteqa_open", votes=5) == "anli"
+    assert last("ehrnoteqa_mc", votes=5) == "ehrnoteqa_mc"
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        *(
-            "{",
-            "[]",
-            "\x00" * 8,
-            '{"format": 2, "checks": {}}',
-            '{"format": 1, "checks": {"k": []}}',
-        ),
+        "{",
+        "[]",
+        "\x00" * 8,
+        '{"format": 2, "checks": {}}',
+        '{"format": 1, "checks": {"k": []}}',
         '{"format": 1, "checks": {"k": {"kqa": {"set": "kqa"}}}}',
         json.dumps(
             {"format": 1, "checks": {"k": {"kqa": check() | {"judge_kappas": "many"}}}}
@@ -167,17 +150,17 @@ def test_each_benchmark_has_its_own_check() -> None:
         ),
     ],
 )
-def test_a_damaged_record_is_told_and_never_written_over(
+def test_a_damaged_file_is_reported_and_never_overwritten(
     home: Path, content: str
 ) -> None:
     home.mkdir()
     checks_file().write_text(content, encoding="utf-8")
-    found = last_check(IDENTITY, name="kqa")
-    assert found is not None
-    told = describe(found, judge="j", name="kqa")
-    assert told.startswith("judge j: its checks cannot be read. ")
-    assert "judge_checks.json: the record of checks is damaged" in told
-    assert "Delete it" in told
+    record = last_check(IDENTITY, name="kqa")
+    assert record is not None
+    line = describe(record, judge="j", name="kqa")
+    assert line.startswith("judge j: its checks cannot be read. ")
+    assert "judge_checks.json: the record of checks is damaged" in line
+    assert "Delete it" in line
     with pytest.raises(UsageError, match="damaged"):
         record_check(check_key(IDENTITY), check())
     assert checks_file().read_text(encoding="utf-8") == content
@@ -193,7 +176,7 @@ for number in range(10):
 """
 
 
-def test_several_processes_lose_nothing(home: Path) -> None:
+def test_checks_of_processes_that_write_at_once_are_all_kept(home: Path) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, str(number)], cwd=ROOT)
         for number in range(4)
@@ -201,5 +184,5 @@ def test_several_processes_lose_nothing(home: Path) -> None:
     assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
     content = json_of(checks_file())
     assert len(content["checks"]) == 40
-    # nothing half-written is left
+    # no temporary file is left
     assert [path.name for path in home.iterdir()] == ["judge_checks.json"]

@@ -1,11 +1,10 @@
-"""Judges beside one another: what each leans to, what it can tell apart, and which is recommended."""
+"""Comparison of judges: the bias of each, what it can tell apart, and which is recommended."""
 
 from __future__ import annotations
 
 import random
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,20 +18,19 @@ from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
 from medical_tasks.judges import check_figures as figures
-from medical_tasks.judges.base import JudgeOptions
+from medical_tasks.judges.base import Verdict
 from medical_tasks.judges.check_figures import CheckPair
 from medical_tasks.judges.checks import CORRECTNESS
 from medical_tasks.judges.choosing import choose, render_choice
-from medical_tasks.judges.session import JudgeSession
 from medical_tasks.report.page import judges_page
 from tests.case_tables import tables
-from tests.judges.scripted import ScriptedBackend, question
+from tests.judges.scripted import ScriptedBackend, question, session
 
 CASES = tables(__file__, "choosing")
 YES, NO = CORRECTNESS.classes
 MODELS = ("gpt4", "llama-2-70b")
-# 240 answers to 120 questions, one of each model, half of them right; their lengths and
-# models say nothing of that.
+# 240 answers to 120 questions, one of each model, half of them right, whatever their
+# length and model.
 PAIRS = [
     CheckPair(
         id=f"p{n}",
@@ -49,22 +47,26 @@ Leaning = Callable[[CheckPair], bool]
 def labels(
     right: float, seed: int, no: float = 0.0, leans: Leaning = lambda pair: False
 ) -> list[str | None]:
-    """Right so often, without a label so often; half of what it leans to is right to it anyway."""
+    """Labels by a judge: a share `right` of them correct, a share `no` missing, and half of the pairs it `leans` to yes."""
     chance = random.Random(seed)
-    other, lost = {YES: NO, NO: YES}, [chance.random() < no for _ in PAIRS]
-    said = [
+    other = {YES: NO, NO: YES}
+    missing = [chance.random() < no for _ in PAIRS]
+    drawn = [
         pair.gold if chance.random() < right else other[str(pair.gold)]
         for pair in PAIRS
     ]
-    said = [
+    drawn = [
         YES if leans(pair) and chance.random() < 0.5 else label
-        for pair, label in zip(PAIRS, said, strict=True)
+        for pair, label in zip(PAIRS, drawn, strict=True)
     ]
-    return [None if none else label for none, label in zip(lost, said, strict=True)]
+    return [
+        None if is_missing else label
+        for is_missing, label in zip(missing, drawn, strict=True)
+    ]
 
 
 def check(
-    said: list[str | None],
+    labels: list[str | None],
     name: str = "h/gpt-4o",
     cost: float | None = None,
     **more: Any,
@@ -79,56 +81,56 @@ def check(
     }
     return {
         "set": "made", "source": {"file": "hash"}, "pairs": 240, "clusters": 120, "votes": 1, "mode": "single",
-        "judge": {"name": name, "comparable": name != "lexical"}, "scored": 240 - said.count(None),
-        "labels": figures.pair_labels(PAIRS, said), "verdict_usage": usage,
-        "figures": figures.check_figures(PAIRS, said, ways=2, views=(CORRECTNESS,)),
-        **figures.choice_figures(PAIRS, said, CORRECTNESS, judge=name, answers=500, whole=False), **more,
+        "judge": {"name": name, "comparable": name != "lexical"}, "scored": 240 - labels.count(None),
+        "labels": figures.pair_labels(PAIRS, labels), "verdict_usage": usage,
+        "figures": figures.check_figures(PAIRS, labels, ways=2, views=(CORRECTNESS,)),
+        **figures.choice_figures(PAIRS, labels, CORRECTNESS, judge=name, answers=500, whole=False), **more,
     }  # fmt: skip
 
 
 HONEST = check(labels(0.9, 1), cost=0.24)
 
 
-def test_a_lean_is_what_the_judge_has_more_than_people_there_less_elsewhere() -> None:
-    rows = enumerate(CASES["by hand"])
+def figures_of(labels: list[str | None], judge: str) -> dict[str, Any]:
     pairs = [
-        CheckPair(id=str(n), gold=gold, cluster=str(n), words=at, model=by)
-        for n, (gold, _, at, by) in rows
+        CheckPair(id=str(n), gold=gold, cluster=str(n), words=words, model=model)
+        for n, (gold, _, words, model) in enumerate(CASES["by hand"])
     ]
-    how: dict[str, Any] = {"answers": 10, "whole": False}
-    found = figures.choice_figures(
-        pairs, [row[1] for row in CASES["by hand"]], CORRECTNESS, judge="h/gpt-5", **how
+    return figures.choice_figures(
+        pairs, labels, CORRECTNESS, judge=judge, answers=10, whole=False
     )
-    # Right to people 2 and 1 of the three, to the judge 2 and 3.
-    assert found["length"]["lean"]["value"] == pytest.approx(
+
+
+def test_a_bias_is_the_judges_excess_over_people_there_less_elsewhere() -> None:
+    biased = figures_of([row[1] for row in CASES["by hand"]], "h/gpt-5")
+    # Of three answers of each length, people call 2 and 1 right, the judge 2 and 3.
+    assert biased["length"]["lean"]["value"] == pytest.approx(
         (1.0 - 1 / 3) - (2 / 3 - 2 / 3)
     )
-    assert found["length"]["short"] == {
+    assert biased["length"]["short"] == {
         "accuracy": 1 / 3,
         "judge": 2 / 3,
         "people": 2 / 3,
     }
-    # gpt35 and gpt4: judge 2 of 2, people 1 of 2; bard: 2 of 3 each; one whose model
-    # nobody names is in neither.
-    assert found["own_model"]["models"] == ["gpt35", "gpt4"]
-    assert found["own_model"]["lean"]["value"] == pytest.approx(0.5)
-    other = figures.choice_figures(
-        pairs, [None] * 6, CORRECTNESS, judge="h/claude", **how
-    )
-    assert (
-        other["length"]["lean"]["value"]
-        is other["own_model"]["lean"]["value"]
-        is other["apart"]["people"]
-        is None
-    )
-    assert "one length" in other["length"]["reason"]
-    assert "family" in other["own_model"]["reason"]
-    for one, another, same in CASES["families"]:
-        assert (
-            figures.same_family(one, another)
-            == figures.same_family(another, one)
-            == same
-        )
+    # gpt35 and gpt4: judge 2 of 2, people 1 of 2; bard: 2 of 3 each; an answer without
+    # a model counts in neither.
+    assert biased["own_model"]["models"] == ["gpt35", "gpt4"]
+    assert biased["own_model"]["lean"]["value"] == pytest.approx(0.5)
+
+
+def test_a_bias_without_labels_is_undefined() -> None:
+    unknown = figures_of([None] * 6, "h/claude")
+    assert unknown["length"]["lean"]["value"] is None
+    assert unknown["own_model"]["lean"]["value"] is None
+    assert unknown["apart"]["people"] is None
+    assert "one length" in unknown["length"]["reason"]
+    assert "family" in unknown["own_model"]["reason"]
+
+
+@pytest.mark.parametrize(("first", "second", "same"), CASES["families"])
+def test_families_of_models(first: str, second: str, same: bool) -> None:
+    assert figures.same_family(first, second) is same
+    assert figures.same_family(second, first) is same
 
 
 PLANTED = {
@@ -136,7 +138,7 @@ PLANTED = {
     "own_model": check(
         labels(0.9, 3, leans=lambda pair: pair.model == "gpt4"), cost=0.001
     ),
-    # Errs elsewhere the second time.
+    # It errs on other pairs the second time.
     "again": check(
         labels(0.9, 4),
         cost=0.001,
@@ -148,13 +150,15 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_a_planted_fault_shows_and_puts_a_judge_behind(planted: str) -> None:
-    found = choose({"faulty": PLANTED[planted], "honest": HONEST}, {})
-    assert [found["judges"][name]["cautions"] for name in ("faulty", "honest")] == [
+def test_a_planted_fault_is_a_caution_and_the_honest_judge_is_preferred(
+    planted: str,
+) -> None:
+    choice = choose({"faulty": PLANTED[planted], "honest": HONEST}, {})
+    assert [choice["judges"][name]["cautions"] for name in ("faulty", "honest")] == [
         [planted],
         [],
     ]
-    assert found["recommended"] == "honest"
+    assert choice["recommended"] == "honest"
     alone = choose({"faulty": PLANTED[planted]}, {})
     assert alone["recommended"] == "faulty"
     assert "; but " in alone["conclusions"][0]
@@ -168,49 +172,49 @@ OTHERS = {
 
 @settings(max_examples=10)
 @given(order=st.permutations(list(OTHERS)))
-def test_the_cheapest_of_those_that_agree_alike_whatever_the_order(
+def test_the_cheapest_of_equally_good_judges_is_recommended_in_any_order(
     order: list[str],
 ) -> None:
-    found = choose(
+    choice = choose(
         {name: OTHERS[name] for name in order}, {"gone": "nothing answers there"}
     )
-    assert {name: row["against"] for name, row in found["judges"].items()} == CASES[
+    assert {name: row["against"] for name, row in choice["judges"].items()} == CASES[
         "against"
     ]
-    assert found["recommended"] == "cheap"
+    assert choice["recommended"] == "cheap"
     # 0.024 $ for 240 verdicts
-    assert found["judges"]["cheap"]["spent"]["cost_usd"] == pytest.approx(0.1)
-    shown, page = render_choice(found), judges_page(found)
+    assert choice["judges"]["cheap"]["spent"]["cost_usd"] == pytest.approx(0.1)
+    shown, page = render_choice(choice), judges_page(choice)
     assert all(
-        said in shown and said in page
-        for said in (*found["judges"], *CASES["conclusions"])
+        text in shown and text in page
+        for text in (*choice["judges"], *CASES["conclusions"])
     )
     assert "$ 0.1000 and 100.0 s for 1,000 verdicts" in page
 
 
-def test_no_judge_the_same_judge_and_other_pairs() -> None:
-    none = choose({"guess": OTHERS["guess"]}, {})
-    assert (none["recommended"], none["conclusions"][0]) == (
+def test_a_judge_at_chance_is_not_recommended() -> None:
+    choice = choose({"guess": OTHERS["guess"]}, {})
+    assert (choice["recommended"], choice["conclusions"][0]) == (
         None,
         "Recommended: none of these.",
     )
-    twice = choose({"one": HONEST, "two": HONEST}, {})
-    assert (
-        twice["judges"]["two"]["below"]["value"],
-        twice["judges"]["two"]["below"]["p_value"],
-    ) == (0.0, 1.0)
-    older = {
-        key: value
-        for key, value in HONEST.items()
-        if key not in ("apart", "length", "own_model", "verdict_usage")
-    }
+
+
+def test_a_judge_compared_with_itself_does_not_differ() -> None:
+    below = choose({"one": HONEST, "two": HONEST}, {})["judges"]["two"]["below"]
+    assert (below["value"], below["p_value"]) == (0.0, 1.0)
+
+
+def test_checks_of_earlier_versions_and_of_other_pairs() -> None:
+    later = ("apart", "length", "own_model", "verdict_usage")
+    older = {key: value for key, value in HONEST.items() if key not in later}
     assert "was not looked at" in choose({"older": older}, {})["conclusions"][0]
     with pytest.raises(UsageError, match="two: was checked on other pairs than one"):
         choose({"one": HONEST, "two": HONEST | {"source": {"file": "other"}}}, {})
 
 
 @pytest.mark.parametrize("own", [kqa, ehrnoteqa])
-def test_verdicts_in_reverse(own: Any) -> None:
+def test_prompts_with_the_verdicts_in_reverse_order(own: Any) -> None:
     prompts = own.load_judge_prompts(KQA if own is kqa else TASKS[0])
     turned = prompts.turned(own.VERDICTS)
     listed = (
@@ -227,17 +231,13 @@ def test_verdicts_in_reverse(own: Any) -> None:
     assert turned.turned(own.VERDICTS) == prompts
 
 
-def test_asking_again_is_by_the_next_votes_which_are_kept_too(tmp_path: Path) -> None:
+def test_asking_again_uses_the_next_votes_and_stores_them(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes" if call.vote < 3 else "no")
-    with Store(tmp_path / "store.sqlite") as store:
-        for _ in range(2):
-            judge = JudgeSession(backend, JudgeOptions(votes=3), store, quiet=True)
-            first, second = (
-                each.ask([question("q")])[0] for each in (judge, judge.again())
-            )
-            assert (getattr(first, "value", None), getattr(second, "value", None)) == (
-                "yes",
-                "no",
-            )
-            assert [call.vote for call in backend.calls] == [0, 1, 3, 4]
-        assert judge.usage["requests"] == 4
+    for _ in range(2):  # the second time from the store
+        judge = session(backend, store, votes=3)
+        for votes, value in ((judge, "yes"), (judge.again(), "no")):
+            (outcome,) = votes.ask([question("q")])
+            assert isinstance(outcome, Verdict)
+            assert outcome.value == value
+        assert [call.vote for call in backend.calls] == [0, 1, 3, 4]
+    assert judge.usage["requests"] == 4

@@ -30,17 +30,17 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:The 'initial' parameter is deprecated:DeprecationWarning"
 )
 
-Say = Callable[[str, Any], Any]
+Script = Callable[[str, Any], Any]
 """From the last message and inspect's settings of the call to a text, an inspect output, or an error to raise."""
 
 
 def output(text: str, **more: Any) -> Any:
-    """An inspect output that says what it used: where it does not, mockllm fetches a tokenizer."""
+    """An inspect output with its usage: without one, mockllm fetches a tokenizer."""
     from inspect_ai.model import ModelOutput, ModelUsage
 
-    made = ModelOutput.from_content("mockllm/model", text, **more)
-    made.usage = ModelUsage(input_tokens=7, output_tokens=3, total_tokens=10)
-    return made
+    reply = ModelOutput.from_content("mockllm/model", text, **more)
+    reply.usage = ModelUsage(input_tokens=7, output_tokens=3, total_tokens=10)
+    return reply
 
 
 @pytest.fixture
@@ -48,17 +48,21 @@ def mock() -> Iterator[Callable[..., InspectJudge]]:
     judges: list[InspectJudge] = []
 
     def make(
-        say: Say, *, temperature: float = 0.0, seed: int | None = None, **limits: Any
+        script: Script,
+        *,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        **limits: Any,
     ) -> InspectJudge:
         async def answer(
             messages: list[Any], tools: Any, choice: Any, config: Any
         ) -> Any:
-            said = say(messages[-1].text, config)
-            if asyncio.iscoroutine(said):
-                said = await said
-            if isinstance(said, BaseException):
-                raise said
-            return output(said) if isinstance(said, str) else said
+            reply = script(messages[-1].text, config)
+            if asyncio.iscoroutine(reply):
+                reply = await reply
+            if isinstance(reply, BaseException):
+                raise reply
+            return output(reply) if isinstance(reply, str) else reply
 
         settings = InspectSettings(
             config={"temperature": temperature}
@@ -101,32 +105,40 @@ def test_replies_come_with_their_tokens(mock: Callable[..., InspectJudge]) -> No
         "temperature": "0.0",
     }
     assert (judge.endpoint, judge.samples, judge.reads) == (None, False, "prompt")
-    # a second round, the same clients
+    # a second round with the same clients
     assert answered(judge, calls(2))["key 1"] == outcomes["key 1"]
-    judge = mock(lambda text, config: "yes")
-
-    async def notebook() -> int:
-        return len(answered(judge, calls(3)))
-
-    assert asyncio.run(notebook()) == 3
 
 
-def test_limits_errors_of_the_receiver_and_empty_replies(
+def test_a_judge_answers_inside_a_running_loop(
     mock: Callable[..., InspectJudge],
 ) -> None:
-    under_way, most = 0, 0
+    async def notebook(judge: InspectJudge) -> int:
+        return len(answered(judge, calls(3)))
+
+    assert asyncio.run(notebook(mock(lambda text, config: "yes"))) == 3
+
+
+def test_concurrency_limits_the_requests_at_once(
+    mock: Callable[..., InspectJudge],
+) -> None:
+    in_flight, most = 0, 0
 
     async def slowly(text: str) -> str:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
+        nonlocal in_flight, most
+        in_flight += 1
+        most = max(most, in_flight)
         await asyncio.sleep(0.01)
-        under_way -= 1
+        in_flight -= 1
         return text
 
     judge = mock(lambda text, config: slowly(text), concurrency=3)
     assert len(answered(judge, calls(12))) == 12
     assert most == 3
+
+
+def test_an_error_of_the_callback_is_raised_and_the_judge_still_answers(
+    mock: Callable[..., InspectJudge],
+) -> None:
     judge = mock(lambda text, config: "yes", concurrency=2)
 
     def full(outcome: Reply | NoReply) -> None:
@@ -135,11 +147,19 @@ def test_limits_errors_of_the_receiver_and_empty_replies(
     with pytest.raises(OSError, match="disk full"):
         judge.answer(calls(50), RunBudget(), full)
     assert len(answered(judge, calls(3))) == 3
+
+
+def test_a_reply_without_choices_is_no_reply(mock: Callable[..., InspectJudge]) -> None:
     empty = output("x")
     empty.choices, empty.completion = [], ""
     outcome = answered(mock(lambda text, config: empty), calls(1))["key 0"]
     assert isinstance(outcome, NoReply)
     assert outcome.reason == "empty choices"
+
+
+def test_calls_beyond_the_budget_are_not_sent(
+    mock: Callable[..., InspectJudge],
+) -> None:
     outcomes = answered(
         mock(lambda text, config: "yes"), calls(10), RunBudget(max_calls=4)
     )
@@ -194,7 +214,7 @@ class APIConnectionError(Exception):
         (lambda: asyncio.sleep(5), "timeout"),
     ],
 )
-def test_failures_have_a_class_and_no_text(
+def test_reasons_of_failures_hold_no_text_of_the_question(
     say: Callable[[], Any], reason: str, mock: Callable[..., InspectJudge]
 ) -> None:
     limit = 1.0 if reason == "timeout" else 60.0
@@ -215,37 +235,35 @@ def test_failures_have_a_class_and_no_text(
     assert "secret" not in repr(failed)
 
 
-@pytest.mark.parametrize(
-    ("status", "heard", "message"),
-    [
-        (401, 1, "inspect's provider mockllm .model 'model'. refused the key"),
-        (
-            403,
-            GIVE_UP_AFTER,
-            "inspect's provider mockllm .model 'model'. refused the key",
-        ),
-    ],
-)
-def test_only_a_judge_that_never_answers_is_given_up(
-    status: int, heard: int, message: str, mock: Callable[..., InspectJudge]
+@pytest.mark.parametrize(("status", "requests"), [(401, 1), (403, GIVE_UP_AFTER)])
+def test_a_judge_that_never_answers_ends_the_run(
+    status: int, requests: int, mock: Callable[..., InspectJudge]
 ) -> None:
     tried: list[str] = []
 
-    def say(text: str, config: Any) -> Exception:
+    def refuse(text: str, config: Any) -> Exception:
         tried.append(text)
         return StatusError(status)
 
-    judge = mock(say, concurrency=1)
+    judge = mock(refuse, concurrency=1)
     outcomes: list[Reply | NoReply] = []
-    with pytest.raises(MissingError, match=message):
+    with pytest.raises(
+        MissingError,
+        match="inspect's provider mockllm .model 'model'. refused the key",
+    ):
         judge.answer(calls(200), RunBudget(), outcomes.append)
-    # The one that ends it is told as the run's end, and not as a question's.
-    assert len(tried) == heard
-    assert len(outcomes) == heard - 1
-    assert {each.reason for each in outcomes if isinstance(each, NoReply)} <= {
+    # The error that ends the run is raised, and is no question's outcome.
+    assert len(tried) == requests
+    assert len(outcomes) == requests - 1
+    assert {outcome.reason for outcome in outcomes if isinstance(outcome, NoReply)} <= {
         f"http {status}"
     }
-    judge.close()  # nothing is left running that would keep it
+    judge.close()  # nothing is left running that would delay it
+
+
+def test_a_judge_that_has_answered_does_not_end_the_run(
+    mock: Callable[..., InspectJudge],
+) -> None:
     judge = mock(
         lambda text, config: "yes" if text == "q0" else StatusError(403), concurrency=1
     )
@@ -288,7 +306,7 @@ def test_wrong_names_and_arguments(
         open_inspect_judge(name, options)
 
 
-def test_a_missing_key_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_an_error_at_opening(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOCALX_API_KEY", raising=False)
     monkeypatch.delenv("LOCALX_BASE_URL", raising=False)
     with pytest.raises(
@@ -316,9 +334,9 @@ def say(messages, tools, choice, config):
 model = InspectModel("inspect/mockllm/model", InspectSettings(), objects={"custom_outputs": say})
 judge = InspectJudge(model)
 question = Question(id="q", messages=({"role": "user", "content": "CANARY"},), template="t", read=str, again="")
-heard = []
-judge.answer([Call(key="k", question=question, messages=question.messages, vote=0)], RunBudget(), heard.append)
-print(json.dumps([outcome.text for outcome in heard]))
+outcomes = []
+judge.answer([Call(key="k", question=question, messages=question.messages, vote=0)], RunBudget(), outcomes.append)
+print(json.dumps([outcome.text for outcome in outcomes]))
 """
     home = tmp_path / "home"
     (tmp_path / "here").mkdir()
@@ -328,7 +346,7 @@ print(json.dumps([outcome.text for outcome in heard]))
         for name, value in os.environ.items()
         if not name.startswith(("INSPECT", "XDG"))
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script],
         cwd=tmp_path / "here",
         env=environment | {"HOME": str(home), "PYTHONPATH": str(ROOT)},
@@ -337,7 +355,7 @@ print(json.dumps([outcome.text for outcome in heard]))
         timeout=120,
         check=True,
     )
-    assert json.loads(done.stdout) == ["yes"]
+    assert json.loads(process.stdout) == ["yes"]
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [
         path for path in files if path.suffix in (".eval", ".json", ".log", ".gz")

@@ -53,10 +53,10 @@ def rendered(figures: dict[str, object], **changes: object) -> str:
     return render_check(json.loads(json.dumps(check, allow_nan=False)))
 
 
-def test_perfect_labels_and_none_at_all() -> None:
+def test_figures_of_perfect_labels() -> None:
     figures = check_figures(pairs(people=True), GOLD)
-    # The third physician says neutral six times: right on three pairs, and on the
-    # contradiction too when it is but not entailed.
+    # The third physician rates all six neutral: right on three pairs, and with two
+    # classes on the contradiction too.
     for way, third in (("three_way", 3 / 6), ("two_way", 4 / 6)):
         assert (
             figures[way]["accuracy"]["value"] == figures[way]["kappa"]["value"] == 1.0
@@ -64,15 +64,17 @@ def test_perfect_labels_and_none_at_all() -> None:
         assert figures[way]["bounds"] == [1.0, 1.0]
         assert figures[way]["accuracy"]["ci_low"] < 1.0
         assert all(
-            each["recall"] == each["precision"] == 1.0
-            for each in figures[way]["classes"].values()
+            of_class["recall"] == of_class["precision"] == 1.0
+            for of_class in figures[way]["classes"].values()
         )
         assert figures[way]["with_people"]["agreement"] == [1.0, 1.0, third]
-    assert "judge with each person, agreement  three classes      0.833" in rendered(
-        figures
-    )
-    assert "2 votes saved of 3 each" in rendered(figures)
-    assert "judge: 6 requests, 5 prompt tokens; replies of" in rendered(figures)
+    text = rendered(figures)
+    assert "judge with each person, agreement  three classes      0.833" in text
+    assert "2 votes saved of 3 each" in text
+    assert "judge: 6 requests, 5 prompt tokens; replies of" in text
+
+
+def test_figures_without_any_label() -> None:
     figures = check_figures(pairs(people=True), [None] * 6)
     three = figures["three_way"]
     assert three["accuracy"]["value"] is None
@@ -80,16 +82,16 @@ def test_perfect_labels_and_none_at_all() -> None:
     assert three["bounds"] == [0.0, 1.0]
     assert [row[-1] for row in three["confusion"]["counts"]] == [2, 3, 1]
     assert figures["people"]["three_way"]["unanimous"] == 3
-    said = rendered(figures, scored=0, unscored={"judge: timeout": 6})
+    text = rendered(figures, scored=0, unscored={"judge: timeout": 6})
     assert (
         "0 of 6 pairs have a verdict (without: 6 x judge: timeout; with them accuracy would be 0.000 to 1.000)"
-        in said
+        in text
     )
-    assert "n/a" in said
+    assert "n/a" in text
 
 
-def test_a_judge_of_two_classes_gets_only_those() -> None:
-    given: list[Label | None] = [
+def test_a_judge_of_two_classes_has_no_figures_for_three() -> None:
+    labels: list[Label | None] = [
         "entailment",
         "not_entailment",
         "not_entailment",
@@ -97,30 +99,32 @@ def test_a_judge_of_two_classes_gets_only_those() -> None:
         None,
         "entailment",
     ]
-    figures = check_figures(pairs(people=True, groups=True), given)
+    figures = check_figures(pairs(people=True, groups=True), labels)
     assert figures["three_way"] is None
     assert figures["two_way"]["confusion"]["counts"] == [[1, 0, 1], [1, 3, 0]]
     assert figures["two_way"]["accuracy"]["value"] == 0.8
-    # People are told in three classes all the same.
+    # People are counted in three classes all the same.
     assert set(figures["people"]["three_way"]["majority"]) == {
         "entailment",
         "neutral",
         "contradiction",
     }
-    # In a group in which this judge only said entailment it is still one of two
-    # classes.
+    # It is a judge of two classes also in a group that it labels entailment throughout.
     assert all(group["three_way"] is None for group in figures["groups"].values())
-    said = rendered(figures)
-    assert "there are no figures for three classes" in said
-    assert "judge: neutral" not in said
+    text = rendered(figures)
+    assert "there are no figures for three classes" in text
+    assert "judge: neutral" not in text
+
+
+def test_one_label_throughout_has_a_kappa_of_zero() -> None:
     figures = check_figures(pairs(), ["entailment"] * 6, ways=2)
     assert figures["three_way"] is None
     assert figures["people"] is None
     assert figures["two_way"]["kappa"]["value"] == 0.0
 
 
-def test_two_ways_of_asking() -> None:
-    one: list[Label | None] = [
+def test_agreement_of_single_and_batched_verdicts() -> None:
+    single: list[Label | None] = [
         "entailment",
         "neutral",
         None,
@@ -128,7 +132,7 @@ def test_two_ways_of_asking() -> None:
         "contradiction",
         "neutral",
     ]
-    other: list[Label | None] = [
+    batched: list[Label | None] = [
         "entailment",
         "neutral",
         "neutral",
@@ -136,14 +140,18 @@ def test_two_ways_of_asking() -> None:
         "neutral",
         "neutral",
     ]
-    found = same_labels(pairs(), one, other)
-    assert (found["pairs"], found["agreement"]["value"], found["agreement"]["n"]) == (
+    comparison = same_labels(pairs(), single, batched)
+    assert (
+        comparison["pairs"],
+        comparison["agreement"]["value"],
+        comparison["agreement"]["n"],
+    ) == (
         4,
         0.75,
         4,
     )
-    assert found["table"] == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
-    nothing = same_labels(pairs(), one, [None] * 6)
+    assert comparison["table"] == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
+    nothing = same_labels(pairs(), single, [None] * 6)
     assert (
         nothing["pairs"],
         nothing["agreement"]["value"],
@@ -153,8 +161,8 @@ def test_two_ways_of_asking() -> None:
         None,
         None,
     )
-    said = rendered(check_figures(pairs(), one), single_vs_batched=nothing)
-    assert "the same label on n/a (n/a) of 0 pairs" in said
+    text = rendered(check_figures(pairs(), single), single_vs_batched=nothing)
+    assert "the same label on n/a (n/a) of 0 pairs" in text
 
 
 @pytest.mark.parametrize("most", [1, 3, 6, 100, None])
@@ -170,30 +178,30 @@ def test_a_subset_depends_on_ids_alone(most: int | None) -> None:
 
 
 def test_a_class_of_few_pairs_has_a_wide_interval() -> None:
-    """Unclustered it is Wilson's: 1 of 11 labelled contradictions found, 1 of 2 rightly named; none where there is none."""
+    """Without clusters it is Wilson's: recall 1 of 11 contradictions, precision 1 of 2; none for a class without pairs."""
     gold: list[Label] = ["contradiction"] * 12
     gold += ["neutral"] * 8
-    given: list[Label | None] = ["neutral"] * 20
-    given[0], given[11], given[12] = "contradiction", None, "contradiction"
+    labels: list[Label | None] = ["neutral"] * 20
+    labels[0], labels[11], labels[12] = "contradiction", None, "contradiction"
     alone = [
         CheckPair(id=str(n), gold=label, cluster=str(n)) for n, label in enumerate(gold)
     ]
-    classes = check_figures(alone, given)["three_way"]["classes"]
-    found = classes["contradiction"]
-    assert found["recall"] == 1 / 11  # the one without a label counts nowhere
-    assert found["recall_interval"] == pytest.approx(wilson_interval(1, 11))
-    assert found["precision"] == 1 / 2
-    assert found["precision_interval"] == pytest.approx(wilson_interval(1, 2))
+    classes = check_figures(alone, labels)["three_way"]["classes"]
+    contradiction = classes["contradiction"]
+    assert contradiction["recall"] == 1 / 11  # the one without a label counts nowhere
+    assert contradiction["recall_interval"] == pytest.approx(wilson_interval(1, 11))
+    assert contradiction["precision"] == 1 / 2
+    assert contradiction["precision_interval"] == pytest.approx(wilson_interval(1, 2))
     assert (
         classes["entailment"]["recall_interval"]
         == classes["entailment"]["precision_interval"]
         == [None, None]
     )
-    assert "recall   95 % interval" in rendered(check_figures(alone, given))
+    assert "recall   95 % interval" in rendered(check_figures(alone, labels))
 
 
 def answers(*rows: str, gold: str) -> list[CheckPair]:
-    """Ratings of each answer, 1 0 and a blank, and their majority (a blank: none)."""
+    """Pairs from the ratings of each answer (1, 0 or a blank) and their majority (a blank for none)."""
     words = {"1": "correct", "0": "incorrect", " ": None}
     return [
         CheckPair(
@@ -207,7 +215,7 @@ def answers(*rows: str, gold: str) -> list[CheckPair]:
 
 
 def test_answers_without_a_majority() -> None:
-    # No majority; what has one, and several raters, is whole commands' in tests/cli.
+    # Answers with a majority, and several raters, are tested by commands in tests/cli.
     figures = check_figures(
         answers("10", "01", gold="  "),
         ["correct"] * 2,
@@ -218,16 +226,16 @@ def test_answers_without_a_majority() -> None:
     assert figures["correctness"]["accuracy"]["value"] is None
     assert figures["correctness"]["bounds"] == [None, None]
     assert figures["people"]["correctness"]["majority"] == {}
-    assert [each["agreement"]["value"] for each in figures["raters"]["judge"]] == [
+    assert [rater["agreement"]["value"] for rater in figures["raters"]["judge"]] == [
         0.5,
         0.5,
     ]
     assert "n/a" in rendered(figures)
 
 
-@pytest.mark.parametrize(("kappa", "said", "interval"), CASES["a_judge_at_chance"])
-def test_a_judge_at_chance_is_named(
-    kappa: list[float | None], said: str, interval: str
+@pytest.mark.parametrize(("kappa", "verdict", "interval"), CASES["a_judge_at_chance"])
+def test_a_judge_at_chance_has_a_warning(
+    kappa: list[float | None], verdict: str, interval: str
 ) -> None:
     figures = check_figures(pairs(people=True), GOLD)
     figures["two_way"]["kappa"] |= {"ci_low": 0.2}
@@ -237,13 +245,13 @@ def test_a_judge_at_chance_is_named(
     warnings = [
         line for line in rendered(figures).splitlines() if line.startswith("warning: ")
     ]
-    told = (
-        f"warning: {said} (three classes): kappa is {kappa[0]:.3f} and {interval}. "
-        if said
+    message = (
+        f"warning: {verdict} (three classes): kappa is {kappa[0]:.3f} and {interval}. "
+        if verdict
         else ""
     )
     step = "Report no scores of this judge; choose another, or check it on more pairs."
-    assert warnings == ([told + step] if said else [])
+    assert warnings == ([message + step] if verdict else [])
 
 
 PAIRS: Final = {"R1": 1000, "R2": 1000, "R3": 1200, "MedNLI": 1422}
@@ -253,11 +261,11 @@ MEANS: Final = {
 }
 
 
-def made(
+def labelled_sets(
     right: dict[str, int], *, without: str = ""
 ) -> tuple[list[CheckPair], list[str | None]]:
-    """As many pairs as the sets have, so many of each right; every other gold label is neutral."""
-    pairs, given = [], list[str | None]()
+    """As many pairs as the sets have, `right` of each labelled correctly; every other gold label is neutral."""
+    pairs, labels = [], list[str | None]()
     for group, n in PAIRS.items():
         for k in range(n):
             gold = "neutral" if k % 2 else "entailment"
@@ -271,17 +279,17 @@ def made(
             )
             other = "entailment" if k % 2 else "not_entailment"
             hit = "not_entailment" if k % 2 else "entailment"
-            given.append(
+            labels.append(
                 None if group == without else hit if k < right[group] else other
             )
-    return pairs, given
+    return pairs, labels
 
 
-def test_a_row_of_the_table() -> None:
+def test_averages_reproduce_a_row_of_trues_table() -> None:
     # TRUE's row in counts: 788 of 1000, 691 of 1000, 808 of 1200, 1165 of 1422.
     right = {"R1": 788, "R2": 691, "R3": 808, "MedNLI": 1165}
-    pairs, given = made(right)
-    figures = check_figures(pairs, given, ways=2, averages=MEANS)
+    pairs, labels = labelled_sets(right)
+    figures = check_figures(pairs, labels, ways=2, averages=MEANS)
     shares = [right[name] / n for name, n in PAIRS.items()]
     anli, four = (figures["averages"]["two_way"][name] for name in MEANS)
     assert anli["value"] == pytest.approx(math.fsum(shares[:3]) / 3)
@@ -289,7 +297,7 @@ def test_a_row_of_the_table() -> None:
     assert 100 * four["value"] == pytest.approx(74.3, abs=0.05)
     assert (anli["n"], four["n"], four["groups"]) == (3200, 4622, list(PAIRS))
     assert four["ci_low"] < four["value"] < four["ci_high"]
-    # The pooled accuracy is the one that weighs by pairs; it is another number.
+    # The pooled accuracy weighs sets by their pairs, and is another number.
     pooled = figures["two_way"]["accuracy"]["value"]
     assert pooled == pytest.approx(sum(right.values()) / 4622)
     assert 100 * pooled != pytest.approx(74.3, abs=0.05)
@@ -299,10 +307,12 @@ def test_a_row_of_the_table() -> None:
     assert "three_way" not in figures["averages"]
 
 
-def test_a_set_without_a_verdict() -> None:
-    pairs, given = made(dict.fromkeys(PAIRS, 700), without="MedNLI")
+def test_an_average_over_a_set_without_a_verdict_is_undefined() -> None:
+    pairs, labels = labelled_sets(dict.fromkeys(PAIRS, 700), without="MedNLI")
     anli, four = (
-        check_figures(pairs, given, ways=2, averages=MEANS)["averages"]["two_way"][name]
+        check_figures(pairs, labels, ways=2, averages=MEANS)["averages"]["two_way"][
+            name
+        ]
         for name in MEANS
     )
     assert (four["value"], four["ci_low"]) == (None, None)

@@ -1,21 +1,18 @@
-"""A judge that fails in every way there is: no verdict is invented, none is lost, and what is missing is named."""
+"""A judge with every kind of fault: no verdict is invented, none is lost, and a missing one has its reason."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from medical_tasks.errors import UsageError
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import JudgeOptions, Unscored, Verdict
-from medical_tasks.judges.chat import ChatJudge
-from medical_tasks.judges.session import JudgeSession
+from medical_tasks.judges.base import Unscored, Verdict
 from tests.case_tables import tables
 from tests.fault_server import Call, Fault, FaultServer
+from tests.judges.scripted import session
 from tests.judges.scripted_judge import (
     FAULTS,
     Chaos,
@@ -30,21 +27,11 @@ from tests.judges.scripted_judge import (
 CASES = tables(__file__, "judge_faults")
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "verdicts.sqlite") as opened:
-        yield opened
-
-
-def session(judge: ChatJudge, store: Store, **options: Any) -> JudgeSession:
-    return JudgeSession(judge, JudgeOptions(**options), store, quiet=True)
-
-
 @pytest.mark.parametrize("n_choices", [False, True], ids=["single", "n_choices"])
 def test_votes_decide_the_same_with_and_without_faults(
     tmp_path: Path, n_choices: bool
 ) -> None:
-    found = []
+    runs = []
     # With this seed no vote is unreadable three times in a row, which would leave it
     # unscored, and rightly so.
     for name, plan in (("clean", ()), ("faulty", Chaos(0.2, seed=1))):
@@ -58,8 +45,8 @@ def test_votes_decide_the_same_with_and_without_faults(
                 sampling={"temperature": 1.0, "seed": 11},
                 n_choices=n_choices,
             )
-            found.append(session(judge, store, votes=3).ask(questions(range(60))))
-    clean, faulty = found
+            runs.append(session(judge, store, votes=3).ask(questions(range(60))))
+    clean, faulty = runs
     assert all(isinstance(outcome, Verdict) for outcome in clean)
     assert values(faulty) == values(clean)
     assert (
@@ -71,54 +58,54 @@ HOPELESS = dict(enumerate(CASES["HOPELESS"]))
 
 
 def hopeless(call: Call) -> Fault | None:
-    """Every tenth of the questions has a fault of its own that never ends; the rest is answered."""
+    """Half of the questions have a permanent fault, by their number; the others are answered."""
     number = number_of(call)
     return FAULTS[HOPELESS[number % 20][1]](call) if number % 20 in HOPELESS else None
 
 
-def test_what_is_beyond_help_is_unscored_with_its_reason_and_nothing_else_is(
+def test_questions_with_a_permanent_fault_are_unscored_with_its_reason(
     store: Store,
 ) -> None:
-    asked = questions(range(100))
+    numbers = range(40)  # each fault twice, since every one is waited for
+    all_questions = questions(numbers)
     expected = {
         f"q{number}": HOPELESS[number % 20][0]
         if number % 20 in HOPELESS
         else truth(number)
-        for number in range(100)
+        for number in numbers
     }
     with FaultServer(hopeless, answer=answer) as server:
         judged = session(
             judge_at(server.base_url, timeout=1.0, max_retries=1, total_time=4.0), store
         )
-        outcomes = judged.ask(asked)
+        outcomes = judged.ask(all_questions)
     assert values(outcomes) == expected
     reasons = Counter(
         outcome.reason for outcome in outcomes if isinstance(outcome, Unscored)
     )
     assert reasons == judged.stats.unscored
-    assert (reasons["judge: unreadable reply"], reasons["judge: cut reply"]) == (10, 5)
-    assert (judged.stats.questions, judged.stats.decided, reasons.total()) == (
-        100,
-        50,
-        50,
-    )
+    assert (reasons["judge: unreadable reply"], reasons["judge: cut reply"]) == (4, 2)
+    assert (judged.stats.questions, judged.stats.decided) == (40, 20)
+    assert reasons.total() == 20
 
-    # The judge recovers. What had no reply is asked again, and nothing else: replies
-    # without a verdict are replies.
+    # The judge recovers. Questions without a reply are asked again, and no others:
+    # replies without a verdict are replies.
     with FaultServer(answer=answer) as server:
-        outcomes = session(judge_at(server.base_url), store).ask(asked)
-    missing = {number for number in range(100) if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
+        outcomes = session(judge_at(server.base_url), store).ask(all_questions)
+    missing = {number for number in numbers if number % 20 in (0, 1, 2, 3, 4, 8, 9)}
     assert Counter(number_of(call) for call in server.calls) == Counter(missing)
     assert values(outcomes) == expected | {
         f"q{number}": truth(number) for number in missing
     }
 
 
-def test_a_judge_that_redirects_ends_the_run_at_its_first_answer(store: Store) -> None:
+def test_a_redirect_ends_the_run_at_the_first_reply(store: Store) -> None:
     away = Fault("reply", 307, {"Location": "https://other.example/v1/chat"})
     with FaultServer(lambda call: away) as server:
         judge = judge_at(server.base_url, concurrency=1)
-        told = f"{server.base_url} .*redirects: HTTP 307, a redirect to other.example"
-        with pytest.raises(UsageError, match=told):
+        message = (
+            f"{server.base_url} .*redirects: HTTP 307, a redirect to other.example"
+        )
+        with pytest.raises(UsageError, match=message):
             session(judge, store).ask(questions(range(20)))
     assert len(server.calls) == 1

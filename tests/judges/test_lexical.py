@@ -1,4 +1,4 @@
-"""The lexical judge: what it must say, what it may never do, and how far it goes on the pairs of physicians."""
+"""The lexical judge: labels by hand, laws, and its agreement with the pairs of physicians."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ TEXT = st.text(max_size=60) | st.lists(
 ).map(" ".join)
 
 
-@pytest.mark.parametrize(("premise", "hypothesis", "label"), CASES["what_it_says"])
-def test_what_it_says(premise: str, hypothesis: str, label: str) -> None:
+@pytest.mark.parametrize(("premise", "hypothesis", "label"), CASES["labels"])
+def test_labels_by_hand(premise: str, hypothesis: str, label: str) -> None:
     assert decide(premise, hypothesis) == label
 
 
@@ -53,7 +53,7 @@ def test_a_part_of_a_sentence_is_no_sentence_and_long_texts_are_read() -> None:
         == "contradiction"
     )
     assert decide("You never need aspirin 5 mg.", "need aspirin 5") != "entailment"
-    # What takes quadratic time takes longer here than a test may.
+    # Quadratic time would exceed the time limit of a test.
     assert decide("a" * 500_000 + " ." * 25_000, "a " * 15_000) in (
         "entailment",
         "neutral",
@@ -89,9 +89,7 @@ def test_law_a_sentence_entails_itself_whatever_its_case_and_blanks(
 
 
 @given(premise=TEXT, hypothesis=TEXT)
-def test_law_any_text_gets_a_label_and_always_the_same(
-    premise: str, hypothesis: str
-) -> None:
+def test_law_any_text_has_one_label(premise: str, hypothesis: str) -> None:
     label = decide(premise, hypothesis)
     assert label in ("entailment", "neutral", "contradiction")
     assert decide(premise, hypothesis) == label
@@ -111,19 +109,19 @@ def test_labels_do_not_depend_on_the_hash_seed() -> None:
     outputs = set()
     for seed in ("0", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed}
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", code],
             cwd=ROOT,
             env=environment,
             capture_output=True,
             check=True,
         )
-        outputs.add(done.stdout)
+        outputs.add(process.stdout)
     assert len(outputs) == 1
     assert set(outputs.pop().decode().strip()) == {"e", "n", "c"}
 
 
-def test_as_a_backend() -> None:
+def test_the_lexical_judge_is_a_backend() -> None:
     judge: Backend = LexicalJudge()
     assert (judge.name, judge.comparable, judge.samples, judge.endpoint, judge.reads) == (
         "lexical", False, False, None, "pair",
@@ -132,8 +130,10 @@ def test_as_a_backend() -> None:
     assert {"version", "entails_from", "same_from", "window", "stem"} <= set(
         judge.identity
     )
-    got = answers(judge, [("Rest helps.", "Rest helps."), None, ("", "Rest helps.")])
-    assert got == [
+    outcomes = answers(
+        judge, [("Rest helps.", "Rest helps."), None, ("", "Rest helps.")]
+    )
+    assert outcomes == [
         Reply(key="key 0", label="entailment", attempts=0),
         NoReply(key="key 1", reason="no pair"),
         Reply(key="key 2", label="neutral", attempts=0),
@@ -143,8 +143,8 @@ def test_as_a_backend() -> None:
 
 @pytest.mark.upstream
 @needs_shared
-def test_against_physicians() -> None:
-    # Parameters were chosen on the questions at even places of this order alone
+def test_agreement_with_physicians_is_as_documented() -> None:
+    # Parameters were chosen on the questions at even positions of this order alone
     # (docs/judges_local.md has the figures).
     with (SHARED / "data" / "kqa" / "NLI_medical_annotator.csv").open(
         encoding="utf-8", newline=""
@@ -165,12 +165,12 @@ def test_against_physicians() -> None:
     assert figures == {True: (0.705, 0.413), False: (0.677, 0.372)}
     assert _agreement(rows) == (0.692, 0.393)
     text = (ROOT / "docs" / "judges_local.md").read_text(encoding="utf-8")
-    said = [
+    documented = [
         json.dumps(number)
         for half in (*figures.values(), _agreement(rows))
         for number in half
     ]
-    assert [number for number in said if number not in text] == []
+    assert [number for number in documented if number not in text] == []
 
 
 def _agreement(rows: Sequence[dict[str, str]]) -> tuple[float, float]:

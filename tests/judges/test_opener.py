@@ -25,74 +25,81 @@ from tests.support import ROOT
 URL = {"base_url": "http://127.0.0.1:1/v1"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        "gpt-4",
-        "lexical/x",
-        "lexical/",
-        "nli",
-        "nli/",
-        "openai-api/",
-        "baseline/reference",
-        "/x",
-        "hf",
-    ],
-)
-def test_unknown_judge_is_told_every_kind_with_a_line_each(name: str) -> None:
+@pytest.mark.parametrize("name", ["gpt-4", "lexical/x", "nli", "nli/"])
+def test_the_message_about_an_unknown_judge_lists_every_kind(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         open_judge(name, {}, log_dir=Path())
-    told = str(caught.value)
-    assert f"unknown judge {name!r}" in told
+    message = str(caught.value)
+    assert f"unknown judge {name!r}" in message
     assert judge_kinds()
-    for name, kind in judge_kinds().items():
-        assert kind.summary.startswith(name)
-        assert told.count(f"\n  {kind.summary}") == 1
+    for prefix, kind in judge_kinds().items():
+        assert kind.summary.startswith(prefix)
+        assert message.count(f"\n  {kind.summary}") == 1
 
 
-def test_every_kind_is_opened_by_its_own_module(tmp_path: Path) -> None:
-    judge = open_judge("lexical", {}, log_dir=Path())
+@pytest.mark.parametrize("votes", [1, 5])
+def test_the_lexical_judge_is_opened_without_arguments(votes: int) -> None:
+    judge = open_judge("lexical", {}, votes=votes, log_dir=Path())
     assert (judge.name, judge.comparable, judge.samples, judge.endpoint) == (
         "lexical",
         False,
         False,
         None,
     )
-    with pytest.raises(UsageError, match="has no arguments, got temperature, x"):
-        open_judge("lexical", {"temperature": "1", "x": "2"}, log_dir=Path())
-    # Votes do not slip it an argument.
-    assert open_judge("lexical", {}, votes=5, log_dir=Path()).samples is False
+
+
+def test_a_running_vllm_server_can_be_a_judge() -> None:
     judge = open_judge("vllm-server/m", URL | {"n_choices": "true"}, log_dir=Path())
-    assert judge.name == "vllm-server/m"
-    assert judge.endpoint == URL["base_url"]
-    with pytest.raises(
-        UsageError, match="unknown judge argument 'base_url' for transformers-server/x"
-    ):
-        open_judge("transformers-server/x", URL, log_dir=Path())
-    with pytest.raises(UsageError, match="openai-api/<host alias>/<model>"):
-        open_judge("openai-api/only-a-host", URL, log_dir=Path())
-    with pytest.raises(MissingError, match="no such folder"):
-        open_judge(f"nli/{tmp_path}/nowhere", {}, log_dir=tmp_path)
-    with pytest.raises(UsageError, match="inspect/<provider>/<model>"):
-        open_judge("inspect/only-a-provider", {}, log_dir=tmp_path)
-    with pytest.raises(UsageError, match="read without opening a judge"):
-        open_judge("recorded/verdicts.jsonl", {}, log_dir=Path())
+    assert (judge.name, judge.endpoint) == ("vllm-server/m", URL["base_url"])
 
 
-def test_several_votes_sample_unless_told_otherwise() -> None:
-    def opened(votes: int, **options: str) -> tuple[str | None, bool]:
-        judge = open_judge("openai-api/h/m", URL | options, votes=votes, log_dir=Path())
-        return judge.identity.get("temperature"), judge.samples
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        (
+            "lexical",
+            {"temperature": "1", "x": "2"},
+            "has no arguments, got temperature, x",
+        ),
+        (
+            "transformers-server/x",
+            URL,
+            "unknown judge argument 'base_url' for transformers-server/x",
+        ),
+        ("openai-api/only-a-host", URL, "openai-api/<host alias>/<model>"),
+        ("inspect/only-a-provider", {}, "inspect/<provider>/<model>"),
+        ("nli//no/such/folder", {}, "no such folder"),
+        ("recorded/verdicts.jsonl", {}, "read without opening a judge"),
+    ],
+)
+def test_messages_about_names_and_arguments_of_every_kind(
+    name: str, options: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises((UsageError, MissingError), match=message):
+        open_judge(name, options, log_dir=tmp_path)
 
-    assert opened(1) == ("0.0", False)
-    assert opened(5) == ("1.0", True)
-    assert opened(5, temperature="0.3") == ("0.3", True)
-    assert opened(5, temperature="0") == ("0.0", False)  # who asks for votes refuses it
-    assert opened(5, temperature="none") == (None, True)
-    # A server whose replies differ all the same: what is asked stays what it was.
-    assert opened(5, temperature="0", varies="true") == ("0.0", True)
-    # What changes no verdict is neutral, and what does is not.
+
+@pytest.mark.parametrize(
+    ("votes", "options", "temperature", "samples"),
+    [
+        (1, {}, "0.0", False),
+        (5, {}, "1.0", True),
+        (5, {"temperature": "0.3"}, "0.3", True),
+        # the session then refuses several votes
+        (5, {"temperature": "0"}, "0.0", False),
+        (5, {"temperature": "none"}, None, True),
+        # A server whose replies differ all the same: the request does not change.
+        (5, {"temperature": "0", "varies": "true"}, "0.0", True),
+    ],
+)
+def test_several_votes_sample_unless_a_temperature_is_set(
+    votes: int, options: dict[str, str], temperature: str | None, samples: bool
+) -> None:
+    judge = open_judge("openai-api/h/m", URL | options, votes=votes, log_dir=Path())
+    assert (judge.identity.get("temperature"), judge.samples) == (temperature, samples)
+
+
+def test_arguments_that_change_no_verdict_are_neutral() -> None:
     assert {*CHAT_JUDGE_OPTIONS} - {"structured"} <= NEUTRAL_JUDGE_ARGS
     assert {
         "varies",
@@ -150,14 +157,14 @@ def test_opening_imports_nothing_heavy() -> None:
         "open_judge('openai-api/h/m', {'base_url': 'http://127.0.0.1:1/v1'}, log_dir=Path())\n"
         "print(sorted({'torch', 'transformers', 'lighteval', 'openai', 'inspect_ai', 'datasets'} & set(sys.modules)))"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == "[]"
+    assert process.stdout.strip() == "[]"
 
 
 QUESTION = nli_question(
@@ -167,7 +174,7 @@ QUESTION = nli_question(
 )
 
 
-def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
+def test_a_session_stores_its_verdicts(tmp_path: Path) -> None:
     for from_store in (0, 1):
         with open_session(
             "lexical", {}, JudgeOptions(), store=tmp_path / "s.sqlite", log_dir=tmp_path
@@ -176,6 +183,9 @@ def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
             assert isinstance(outcome, Verdict)
             assert outcome.value == "entailment"
             assert session.stats.from_store == from_store
+
+
+def test_a_judge_that_reads_no_prompts_may_be_refused(tmp_path: Path) -> None:
     store = tmp_path / "other.sqlite"
     with (
         pytest.raises(
@@ -194,20 +204,21 @@ def test_a_judge_is_opened_asked_and_kept(tmp_path: Path) -> None:
     ("reasons", "again", "lasting"),
     [
         (["judge: http 500"], True, False),
-        ([UNREADABLE], False, True),
         ([f"{UNREADABLE} (no JSON)", NO_PAIR, "judge: prompt too long"], False, True),
         (["judge: timeout", UNREADABLE], True, True),
     ],
 )
-def test_what_can_be_done_about_missing_verdicts(
+def test_next_step_for_missing_verdicts(
     reasons: list[str], again: bool, lasting: bool
 ) -> None:
-    said = next_step(reasons)
-    assert ("same command again" in said) == again
-    assert ("stays so with this judge" in said) == lasting
-    # What a file of verdicts lacks is not asked for again.
-    said = next_step(
+    step = next_step(reasons)
+    assert ("same command again" in step) == again
+    assert ("stays so with this judge" in step) == lasting
+
+
+def test_next_step_for_verdicts_that_a_file_lacks() -> None:
+    step = next_step(
         ["judge: not in the recorded verdicts", "judge: recorded for another question"]
     )
-    assert "does not hold the missing ones" in said
-    assert "same command again" not in said
+    assert "does not hold the missing ones" in step
+    assert "same command again" not in step

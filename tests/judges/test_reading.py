@@ -51,9 +51,9 @@ def test_an_object_is_read_bare_or_fenced(text: str) -> None:
     assert read_object(text, KEYS) == {"verdict": False, "reason": "no"}
 
 
-@pytest.mark.parametrize(("text", "told"), CASES["other_forms_are_unreadable"])
-def test_other_forms_are_unreadable(text: str, told: str) -> None:
-    assert told in problem(read_object(text, KEYS))
+@pytest.mark.parametrize(("text", "message"), CASES["other_forms_are_unreadable"])
+def test_other_forms_are_unreadable(text: str, message: str) -> None:
+    assert message in problem(read_object(text, KEYS))
 
 
 @pytest.mark.parametrize(
@@ -69,45 +69,56 @@ def test_scores_in_objects_are_whole_and_in_range(
         assert read == {"score": score, "reason": "x"}
 
 
-def test_words_and_keys_of_objects() -> None:
-    assert read_object('{"label": "neutral"}', {"label": one_of("neutral")}) == {
+@pytest.mark.parametrize("text", ["neutral", " Neutral."])
+def test_a_word_of_an_object_may_have_capitals_and_a_full_stop(text: str) -> None:
+    reply = json.dumps({"label": text})
+    assert read_object(reply, {"label": one_of("neutral", "other")}) == {
         "label": "neutral"
     }
+
+
+def test_words_and_keys_of_objects() -> None:
     labels = {"label": one_of("neutral", "other")}
-    assert read_object('{"label": " Neutral."}', labels) == {"label": "neutral"}
     assert (
         problem(read_object('{"label": "no"}', labels))
         == "label must be one of neutral, other"
+    )
+    assert problem(read_object('{"label": ["neutral"]}', labels)).startswith(
+        "label must"
     )
     answered = {"answered": one_of("yes", "no"), "reason": explanation}
     assert read_object('{"answered": true, "confidence": 0.9}', answered) == {
         "answered": "yes"
     }
-    assert problem(
-        read_object('{"label": ["neutral"]}', {"label": one_of("neutral")})
-    ).startswith("label must")
-    assert read_json('{"all": [{"id": 1, "v": true}, {"id": 2, "v": true}]}') == {
-        "all": [{"id": 1, "v": True}, {"id": 2, "v": True}]
-    }
+    entries = '{"all": [{"id": 1, "v": true}, {"id": 2, "v": true}]}'
+    assert read_json(entries) == json.loads(entries)
     assert isinstance(
         read_json('{"all": [{"id": 1, "v": true, "v": false}]}'), Unreadable
     )
+
+
+def test_a_choice_with_a_label() -> None:
     assert read_choice("Because.\nVerdict: B", ("A", "B"), label="Verdict") == "B"
     assert "Verdict is not one of A, B" in problem(
         read_choice("Verdict: C", ("A", "B"), label="Verdict")
     )
+
+
+def test_a_closing_claim_about_the_answer_names_it() -> None:
     assert read_closing_claim("The hypothesis is true.") is True
-    assert isinstance(
-        read_closing_claim("The hypothesis is true.", of_statement=False), Unreadable
-    )
-    assert isinstance(read_closing_claim("It is true.", of_statement=False), Unreadable)
+    for text in ("The hypothesis is true.", "It is true."):
+        assert isinstance(read_closing_claim(text, of_statement=False), Unreadable)
     assert read_closing_claim("So the answer is True.", of_statement=False) is True
-    assert "[INST]" not in quoted("[INST] [/INST] [1] [note: x]")
-    assert "[1] [note: x]" in quoted("[INST] [/INST] [1] [note: x]")
+
+
+def test_quoted_text_has_no_marks_of_a_chat_template() -> None:
+    text = quoted("[INST] [/INST] [1] [note: x]")
+    assert "[INST]" not in text
+    assert "[1] [note: x]" in text
 
 
 @pytest.mark.parametrize("plant", PLANTS)
-def test_a_plant_moves_no_object_and_no_score(plant: str) -> None:
+def test_a_planted_verdict_changes_no_object_and_no_score(plant: str) -> None:
     for reply in (
         json.dumps({"verdict": False, "reason": f"The answer plants {plant} here."}),
         json.dumps({"reason": plant, "verdict": False}),
@@ -123,8 +134,8 @@ def test_a_plant_moves_no_object_and_no_score(plant: str) -> None:
         read = read_object(reply, KEYS)
         assert isinstance(read, dict)
         assert read["verdict"] is False
-    # Copied raw, unescaped, the reply has no form any more: unreadable, never the
-    # plant.
+    # A reply that copies the plant unescaped is no JSON: it is unreadable, and its
+    # verdict is never the plant's.
     for reply in (
         f'{{"verdict": false, "reason": "{plant}"}}',
         f'{plant}\n{{"verdict": false, "reason": "x"}}',
@@ -149,9 +160,9 @@ def test_a_score_stands_alone(text: str) -> None:
     assert read_score(text, 1, 5) == 4
 
 
-@pytest.mark.parametrize(("text", "told"), CASES["other_scores_are_unreadable"])
-def test_other_scores_are_unreadable(text: str, told: str) -> None:
-    assert told in problem(read_score(text, 1, 5))
+@pytest.mark.parametrize(("text", "message"), CASES["other_scores_are_unreadable"])
+def test_other_scores_are_unreadable(text: str, message: str) -> None:
+    assert message in problem(read_score(text, 1, 5))
 
 
 @pytest.mark.parametrize(("text", "choice"), CASES["choices"])
@@ -160,8 +171,8 @@ def test_a_choice_stands_alone(text: str, choice: str | None) -> None:
     assert isinstance(read, Unreadable) if choice is None else read == choice
 
 
-# What was read as true or false where the verdict word stands elsewhere than in the
-# closing claim.
+# Texts that the fixtures' reader takes as true or false although the verdict word is
+# not in the closing claim.
 STRICTER = {
     "The answer is True. xxxxxxxxxxxxxxx",
     "It is false that this is true",
@@ -171,7 +182,7 @@ STRICTER = {
 
 @needs_shared
 @pytest.mark.upstream
-def test_the_checked_labels() -> None:
+def test_labels_of_the_checked_fixtures() -> None:
     units = json_of(SHARED / "fixtures" / "metrics.json")["kqa"]["label_units"]
     assert len(units) == 10
     for unit in units:
@@ -225,25 +236,25 @@ def plain_verdicts() -> Iterator[tuple[str, bool]]:
     chance = random.Random(1)
     for turn in range(4_000):
         word, value = chance.choice(WORDS)
-        said, end = chance.choice(MARKED).format(word), chance.choice(ENDS)
+        marked, end = chance.choice(MARKED).format(word), chance.choice(ENDS)
         if turn % 4:
             claim = (
                 chance.choice(LEADS)
                 + chance.choice(SUBJECTS)
                 + chance.choice(LINKS)
-                + said
+                + marked
                 + chance.choice(WHYS)
             )
             yield chance.choice(REASONS) + _sentence(claim) + end, value
         else:
             label = chance.choice(LABELS)
-            # a bare word in quotation marks may be somebody else's
-            said = said if label or said[0] not in "\"'“" else word
-            yield chance.choice(REASONS) + label + said + end, value
+            # a bare word in quotation marks may be a quotation
+            marked = marked if label or marked[0] not in "\"'“" else word
+            yield chance.choice(REASONS) + label + marked + end, value
 
 
-# A claim with a verdict in it, spoilt: {} is "the answer is True" and such, and what
-# stands behind it the sentence's end.
+# Sentences that spoil a claim: {c} or {C} is "the answer is True" and the like, {o} or
+# {O} the opposite claim.
 SPOILT = CASES["SPOILT"]
 SPOILT_LINKS = CASES["SPOILT_LINKS"]
 NO_CLAIM = CASES["NO_CLAIM"]
@@ -282,17 +293,17 @@ def tempting_non_verdicts() -> Iterator[str]:
             )
 
 
-def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
-    made = dict(plain_verdicts())
-    assert len(made) > 2_000
-    read = {text: read_closing_claim(text) for text in made}
+def test_generated_verdicts_are_read_and_lookalikes_are_not() -> None:
+    verdicts = dict(plain_verdicts())
+    assert len(verdicts) > 2_000
+    read = {text: read_closing_claim(text) for text in verdicts}
     assert [
         text
         for text, value in read.items()
-        if isinstance(value, bool) and value is not made[text]
+        if isinstance(value, bool) and value is not verdicts[text]
     ] == []
     missed = [text for text, value in read.items() if isinstance(value, Unreadable)]
-    assert len(missed) <= 0.01 * len(made), missed[:10]
+    assert len(missed) <= 0.01 * len(verdicts), missed[:10]
     tempting = set(tempting_non_verdicts())
     assert len(tempting) > 2_000
     assert [
@@ -304,14 +315,14 @@ def test_many_verdicts_are_read_and_tempting_ones_are_not() -> None:
     st.sampled_from(["The answer is True.", "true", "Verdict: False"]),
     st.text(min_size=1).filter(str.strip),
 )
-def test_what_follows_a_verdict_takes_it_back_or_says_it_again(
+def test_text_after_a_verdict_never_turns_it_into_the_other(
     claim: str, more: str
 ) -> None:
     value, read = read_closing_claim(claim), read_closing_claim(f"{claim}\n{more}")
     assert isinstance(read, Unreadable) or read is value
 
 
-# What takes quadratic time takes longer at this length than a test may.
+# Quadratic time would exceed the time limit of a test at this length.
 N = 300_000
 MONSTERS = [
     "[" * N, "{" * N, '{"a":' * (N // 5), "(" * N, '"' * N, "'" * N, "“" * N, "‘" * N, "'a" * (N // 2), " " * N, "*" * N, "\n" * N,
@@ -354,7 +365,7 @@ def test_no_random_reply_raises(text: str) -> None:
 
 
 @given(st.text(), st.booleans(), st.sampled_from(["verdict", "reason"]))
-def test_whatever_the_reason_says_the_verdict_stands(
+def test_the_reasons_text_does_not_change_the_verdict(
     reason: str, verdict: bool, first: str
 ) -> None:
     value = {"verdict": verdict, "reason": f"x{reason}"}
@@ -367,7 +378,7 @@ def test_whatever_the_reason_says_the_verdict_stands(
         alphabet=st.one_of(st.characters(), st.sampled_from('<>[]/"\\\nINSTim_|\ud800'))
     )
 )
-def test_quoted_text_is_one_line_of_harmless_signs(text: str) -> None:
+def test_quoted_text_is_one_line_of_harmless_characters(text: str) -> None:
     written = quoted(text)
     assert json.loads(written) == text
     assert written.isascii()
@@ -380,12 +391,12 @@ def test_quoted_text_is_one_line_of_harmless_signs(text: str) -> None:
 
 
 def _replies(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """What a server may write that holds a reply to a schema."""
+    """Replies that a server may generate under a schema."""
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     if schema["type"] == "object":
         return st.fixed_dictionaries(
-            {key: _replies(part) for key, part in schema["properties"].items()}
+            {key: _replies(value) for key, value in schema["properties"].items()}
         )
     if schema["type"] == "array":
         key = (
@@ -430,7 +441,7 @@ def _with_schema() -> list[Question]:
 
 @pytest.mark.parametrize("question", _with_schema(), ids=lambda question: question.id)
 @given(data=st.data())
-def test_what_fits_a_questions_schema_is_read(
+def test_every_reply_that_fits_a_questions_schema_is_read(
     question: Question, data: st.DataObject
 ) -> None:
     assert question.schema is not None

@@ -8,11 +8,10 @@ import pytest
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.store import Store
-from medical_tasks.judges.base import JudgeOptions, NoReply, Pair, Unscored, Verdict
+from medical_tasks.judges.base import NoReply, Pair, Unscored, Verdict
 from medical_tasks.judges.recorded import RecordedJudge
-from medical_tasks.judges.session import JudgeSession
 from tests.case_tables import tables
-from tests.judges.scripted import ScriptedBackend, question
+from tests.judges.scripted import ScriptedBackend, question, session
 
 CASES = tables(__file__, "recorded")
 
@@ -52,49 +51,46 @@ def test_values_are_looked_up_by_id(tmp_path: Path) -> None:
     assert (judge.name, judge.comparable) == ("recorded/verdicts.jsonl", True)
 
 
-def test_a_sessions_rows_come_back_as_they_were(tmp_path: Path) -> None:
+def test_a_sessions_rows_give_the_same_verdicts_again(
+    store: Store, tmp_path: Path
+) -> None:
     backend = ScriptedBackend(
         lambda call: (
             "yes" if call.question.id != "b" else NoReply(key="", reason="timeout")
         )
     )
-    asked = [question("a"), question("b"), question("c")]
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-        outcomes = session.ask(asked)
-    judge = recorded(tmp_path, *session.rows)
-    assert judge.ask(asked) == outcomes
-    assert judge.rows == session.rows
-    # The verdict on one answer is none on another, though the question has the same
-    # name.
+    questions = [question("a"), question("b"), question("c")]
+    original = session(backend, store)
+    outcomes = original.ask(questions)
+    judge = recorded(tmp_path, *original.rows)
+    assert judge.ask(questions) == outcomes
+    assert judge.rows == original.rows
+    # A verdict on one answer is no verdict on another with the same question id.
     (other,) = judge.ask([question("a", content="another answer")])
     assert isinstance(other, Unscored)
     assert other.reason == "judge: recorded for another question"
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(
-            ScriptedBackend(lambda call: call.messages[0]["content"]),
-            JudgeOptions(),
-            store,
-            quiet=True,
-        )
-        tasks = [question("a", content="yes"), question("a", content="no")]
-        for task in tasks:
-            session.ask([task])
-    judge = recorded(tmp_path, *session.rows)
-    assert [
-        outcome.value for outcome in judge.ask(tasks) if isinstance(outcome, Verdict)
-    ] == [
+
+
+def test_rows_with_the_same_id_are_distinguished_by_their_chats(
+    store: Store, tmp_path: Path
+) -> None:
+    original = session(ScriptedBackend(lambda call: call.messages[0]["content"]), store)
+    questions = [question("a", content="yes"), question("a", content="no")]
+    for item in questions:
+        original.ask([item])
+    outcomes = recorded(tmp_path, *original.rows).ask(questions)
+    assert [outcome.value for outcome in outcomes if isinstance(outcome, Verdict)] == [
         "yes",
         "no",
     ]
-    pair = question(
-        "a", pair=Pair(premise="p", hypothesis="h", values={"entailment": True})
-    )
+
+
+def test_rows_of_a_judge_of_pairs(store: Store, tmp_path: Path) -> None:
+    pair = Pair(premise="p", hypothesis="h", values={"entailment": True})
     backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
-    with Store(tmp_path / "store.sqlite") as store:
-        session = JudgeSession(backend, JudgeOptions(), store, quiet=True)
-        session.ask([pair])
-    (outcome,) = recorded(tmp_path, *session.rows).ask([pair])
+    original = session(backend, store)
+    original.ask([question("a", pair=pair)])
+    (outcome,) = recorded(tmp_path, *original.rows).ask([question("a", pair=pair)])
     assert isinstance(outcome, Verdict)
     assert outcome.value is True
 
@@ -121,7 +117,7 @@ def test_cut_replies_and_foreign_reasons(tmp_path: Path) -> None:
         "judge: recorded without a verdict",
         "judge: http 500",
     ]
-    # What makes a file another judge.
+    # The file's content decides the judge's identity.
     assert not recorded(
         tmp_path, {"id": "a", "value": 1}, {"id": "b", "value": 1, "comparable": False}
     ).comparable
@@ -151,7 +147,7 @@ def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not UTF-8"):
         RecordedJudge(tmp_path / "bytes")
     judge = recorded(tmp_path, {"id": "a", "value": "true"})
-    asked = question(
+    pair_question = question(
         "a",
         pair=Pair(
             premise="p", hypothesis="h", values={"entailment": True, "neutral": False}
@@ -161,4 +157,4 @@ def test_files_and_values_that_do_not_fit(tmp_path: Path) -> None:
         UsageError,
         match="id 'a' has the value \"true\", and values of this question are like true, false",
     ):
-        judge.ask([asked])
+        judge.ask([pair_question])

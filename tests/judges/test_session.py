@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from medical_tasks.judges.case import CUT
 from medical_tasks.judges.session import JudgeSession
 from medical_tasks.models.usage import Prices
 from tests.case_tables import tables
-from tests.judges.scripted import ScriptedBackend, question, read_word
+from tests.judges.scripted import ScriptedBackend, question, read_word, session
 from tests.support import ROOT
 
 CASES = tables(__file__, "session")
@@ -42,21 +42,16 @@ CASES = tables(__file__, "session")
 SECRET = "the patient's zebra allergy"
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "store.sqlite") as opened:
-        yield opened
-
-
-def session(backend: ScriptedBackend, store: Store, **options: Any) -> JudgeSession:
-    return JudgeSession(backend, JudgeOptions(**options), store, quiet=True)
-
-
 def values(outcomes: list[Verdict | Unscored]) -> list[Any]:
     return [
         outcome.value if isinstance(outcome, Verdict) else outcome.reason
         for outcome in outcomes
     ]
+
+
+def usage(judge: JudgeSession) -> tuple[Any, ...]:
+    used = judge.usage
+    return used["requests"], used["prompt_tokens"], used["output_tokens"]
 
 
 def questions(count: int) -> list[Question]:
@@ -87,21 +82,21 @@ def test_verdicts_come_in_the_order_of_the_questions(store: Store) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda backend, each: (ScriptedBackend(lambda call: "yes", version="2"), each),
-        lambda backend, each: (backend, replace(each, template="t2")),
-        lambda backend, each: (backend, replace(each, max_tokens=17)),
-        lambda backend, each: (
+        lambda backend, item: (ScriptedBackend(lambda call: "yes", version="2"), item),
+        lambda backend, item: (backend, replace(item, template="t2")),
+        lambda backend, item: (backend, replace(item, max_tokens=17)),
+        lambda backend, item: (
             backend,
-            replace(each, messages=({"role": "user", "content": "other"},)),
+            replace(item, messages=({"role": "user", "content": "other"},)),
         ),
-        lambda backend, each: (
+        lambda backend, item: (
             backend,
-            replace(each, messages=({"role": "system", "content": "q0"},)),
+            replace(item, messages=({"role": "system", "content": "q0"},)),
         ),
     ],
     ids=["judge", "template", "length", "content", "role"],
 )
-def test_what_decides_the_reply_is_in_its_key(
+def test_everything_that_decides_a_reply_is_in_its_key(
     change: Callable[..., Any], store: Store
 ) -> None:
     backend = ScriptedBackend(lambda call: "yes")
@@ -112,21 +107,27 @@ def test_what_decides_the_reply_is_in_its_key(
     assert len(other_backend.calls) == before + 1
 
 
-def test_any_value_and_any_signs_are_kept(store: Store) -> None:
-    given_values = [None, False, 0, (1, 2), "", 2.5]
-    asked = [
-        question(str(place), read=lambda text: given_values[int(text)])
-        for place in range(len(given_values))
+def test_any_value_of_a_reader_is_kept(store: Store) -> None:
+    expected = [None, False, 0, (1, 2), "", 2.5]
+    items = [
+        question(str(index), read=lambda text: expected[int(text)])
+        for index in range(len(expected))
     ]
-    outcomes = session(ScriptedBackend(lambda call: call.question.id), store).ask(asked)
+    outcomes = session(ScriptedBackend(lambda call: call.question.id), store).ask(items)
     assert all(isinstance(outcome, Verdict) for outcome in outcomes)
-    assert values(outcomes) == given_values
+    assert values(outcomes) == expected
+
+
+def test_any_characters_are_kept(store: Store) -> None:
     text = 'lone \ud800, "quotes", \x00 and \u2028'
     backend = ScriptedBackend(lambda call: text)
-    asked = [question("q", content="also \udfff here", read=lambda reply: reply)]
-    assert values(session(backend, store).ask(asked)) == [text]
-    assert values(session(backend, store).ask(asked)) == [text]
+    item = question("q", content="also \udfff here", read=lambda reply: reply)
+    for _ in range(2):  # the second time from the store
+        assert values(session(backend, store).ask([item])) == [text]
     assert len(backend.calls) == 1
+
+
+def test_questions_with_the_same_chat_share_a_reply(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     same = [
         question("a", content="same"),
@@ -136,9 +137,7 @@ def test_any_value_and_any_signs_are_kept(store: Store) -> None:
     assert values(judge.ask(same)) == ["yes", "YES"]
     assert (len(backend.calls), judge.stats.replies, judge.stats.decided) == (1, 1, 2)
     with pytest.raises(ValueError, match="the same id"):
-        session(ScriptedBackend(lambda call: "yes"), store).ask(
-            [question("a", content="1"), question("a", content="2")]
-        )
+        judge.ask([question("a", content="1"), question("a", content="2")])
 
 
 def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) -> None:
@@ -165,13 +164,15 @@ def test_an_unreadable_reply_is_asked_again_in_its_conversation(store: Store) ->
         3,
         [1, 1, 1],
     )
-    # A second run goes the same way through the store.
+    # A second run reads the same replies from the store.
     assert session(backend, store).ask([question("q")]) == [outcome]
     assert len(backend.calls) == 3
 
 
 @pytest.mark.parametrize("reasks", [0, 1, 2])
-def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
+def test_a_question_whose_replies_stay_unreadable_is_unscored(
+    reasks: int, store: Store
+) -> None:
     backend = ScriptedBackend(lambda call: f"no idea {len(call.messages)}")
     judge = session(backend, store, reasks=reasks)
     assert values(judge.ask([question("q")])) == ["judge: unreadable reply"]
@@ -182,7 +183,7 @@ def test_what_stays_unreadable_is_unscored(reasks: int, store: Store) -> None:
         "judge: unreadable reply"
     ]
     assert len(backend.calls) == reasks + 1
-    # More patience goes on from there.
+    # A session with more re-asks continues from there.
     session(backend, store, reasks=reasks + 1).ask([question("q")])
     assert len(backend.calls) == reasks + 2
 
@@ -204,26 +205,28 @@ def test_votes_stop_once_the_majority_is_certain(store: Store) -> None:
     assert backend.rounds == [9, 2, 1]
     assert (judge.stats.saved, judge.stats.replies) == (3, 12)
     assert outcomes[2].text == "no"  # type: ignore[union-attr]
-    # A vote that stays unreadable counts for nobody.
-    backend = ScriptedBackend(
-        voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}), version="2"
-    )
+
+
+def test_a_vote_that_stays_unreadable_counts_for_no_value(store: Store) -> None:
+    backend = ScriptedBackend(voting({"q0": "?yyy", "q1": "??y", "q2": "?yn"}))
     judge = session(backend, store, votes=3, reasks=0)
     assert values(judge.ask(questions(3))) == [
         "yes",
         "judge: unreadable reply",
         "judge: unreadable reply",
     ]
-    first = judge.rows[0]
-    assert first["votes"] == ["yes", "yes"]
+    assert judge.rows[0]["votes"] == ["yes", "yes"]
     assert judge.rows[2]["votes"] == ["yes", "no"]
-    backend = ScriptedBackend(voting({"q0": "nyyyy"}), version="3")
+
+
+def test_more_votes_continue_from_the_stored_ones(store: Store) -> None:
+    backend = ScriptedBackend(voting({"q0": "nyyyy"}))
     assert values(session(backend, store).ask(questions(1))) == ["no"]
     assert values(session(backend, store, votes=5).ask(questions(1))) == ["yes"]
     assert [call.vote for call in backend.calls] == [0, 1, 2, 3]
 
 
-def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) -> None:
+def test_votes_of_a_deterministic_judge_are_refused(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes", samples=False)
     with pytest.raises(
         UsageError,
@@ -236,7 +239,7 @@ def test_votes_of_a_judge_that_never_changes_its_mind_are_refused(store: Store) 
         session(backend, store, reasks=-1)
 
 
-def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
+def test_a_spent_budget_leaves_questions_for_the_next_session(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "yes")
     judge = session(backend, store, max_calls=2)
     assert values(judge.ask(questions(3))) == ["yes", "yes", "judge: budget spent"]
@@ -245,50 +248,42 @@ def test_budget_requests_and_tokens_are_counted(store: Store) -> None:
     assert judge.budget.calls == 2
     assert values(session(backend, store, max_calls=2).ask(questions(3))) == ["yes"] * 3
     assert len(backend.calls) == 3
+
+
+def test_attempts_of_a_failed_call_are_counted(store: Store) -> None:
     down = NoReply(key="", reason="http 500", attempts=7)
-    backend = ScriptedBackend(
-        lambda call: down if call.question.id == "q1" else "yes", version="4"
-    )
+    backend = ScriptedBackend(lambda call: down if call.question.id == "q1" else "yes")
     judge = session(backend, store)
     assert values(judge.ask(questions(3))) == ["yes", "judge: http 500", "yes"]
     assert (judge.stats.calls, judge.stats.replies, judge.stats.decided) == (9, 2, 2)
+
+
+def test_usage_counts_requests_and_tokens(store: Store) -> None:
     reply = Reply(key="", text="yes", prompt_tokens=5, output_tokens=2)
-    judge = session(ScriptedBackend(lambda call: reply, version="5"), store)
+    judge = session(ScriptedBackend(lambda call: reply), store)
     judge.ask(questions(2))
-    assert (
-        judge.usage["requests"],
-        judge.usage["prompt_tokens"],
-        judge.usage["output_tokens"],
-    ) == (2, 10, 4)
-    # q1 again from the store, and a vote that came with another's request.
+    assert usage(judge) == (2, 10, 4)
+    # q1 from the store, and a reply that shared the request of another.
     shared = replace(reply, prompt_tokens=0, output_tokens=0, attempts=0)
-    again = session(ScriptedBackend(lambda call: shared, version="5"), store)
+    again = session(ScriptedBackend(lambda call: shared), store)
     again.ask([question("q1"), question("other")])
-    assert (
-        again.usage["requests"],
-        again.usage["prompt_tokens"],
-        again.usage["output_tokens"],
-    ) == (1, 5, 2)
+    assert usage(again) == (1, 5, 2)
     assert again.foreseen["requests"] == [2, 6]
-    silent = session(
-        ScriptedBackend(lambda call: Reply(key="", text="yes"), version="2"), store
-    )
-    silent.ask([question("abc")])
-    assert (
-        silent.usage["requests"],
-        silent.usage["prompt_tokens"],
-        silent.usage["output_tokens"],
-    ) == (1, None, None)
+    uncounted = session(ScriptedBackend(lambda call: Reply(key="", text="yes")), store)
+    uncounted.ask([question("abc")])
+    assert usage(uncounted) == (1, None, None)
 
 
 def pair(hypothesis: str, values: dict[Any, Any] | None = None) -> Pair:
-    wanted: dict[Any, Any] = {
+    by_label: dict[Any, Any] = {
         "entailment": True,
         "neutral": False,
         "contradiction": False,
     }
     return Pair(
-        premise="p", hypothesis=hypothesis, values=wanted if values is None else values
+        premise="p",
+        hypothesis=hypothesis,
+        values=by_label if values is None else values,
     )
 
 
@@ -299,14 +294,12 @@ def test_labels_become_values(store: Store) -> None:
         reads="pair",
         samples=False,
     )
-    asked = [question(name, pair=pair(name)) for name in "abc"]
     judge = session(backend, store)
-    outcomes = judge.ask(asked)
+    outcomes = judge.ask([question(name, pair=pair(name)) for name in "abc"])
     assert values(outcomes) == [True, False, "judge: cannot tell not_entailment"]
     assert isinstance(outcomes[0], Verdict)
     assert outcomes[0].text == ""
-    # The same pair under other names and prompts, and with other values, is the same
-    # question to it.
+    # The same pair under another id and prompt, and with other values, needs no call.
     other = [
         question(
             "x",
@@ -320,25 +313,24 @@ def test_labels_become_values(store: Store) -> None:
     assert values(session(backend, store).ask(other)) == [0, "rest"]
     assert len(backend.calls) == 3
     assert (judge.usage["prompt_tokens"], judge.foreseen) == (None, {})
-    # A question that is none of entailment is unscored.
-    backend = ScriptedBackend(
-        lambda call: "entailment", reads="pair", samples=False, version="2"
-    )
-    outcomes = session(backend, store).ask(
-        [question("a"), question("b", pair=pair("b"))]
-    )
+
+
+def test_a_question_without_a_pair_is_unscored(store: Store) -> None:
+    backend = ScriptedBackend(lambda call: "entailment", reads="pair", samples=False)
+    items = [question("a"), question("b", pair=pair("b"))]
+    outcomes = session(backend, store).ask(items)
     assert values(outcomes) == ["judge: no question of entailment", True]
     assert len(backend.calls) == 1
 
 
 def test_the_store_holds_no_prompt(store: Store) -> None:
     backend = ScriptedBackend(lambda call: "hm" if len(call.messages) == 1 else "yes")
-    asked = question(
+    item = question(
         SECRET,
         content=f"Judge this: {SECRET}",
         pair=Pair(premise=SECRET, hypothesis=SECRET, values={}),
     )
-    session(backend, store).ask([asked])
+    session(backend, store).ask([item])
     store.close()
     connection = sqlite3.connect(store.path)
     records = connection.execute("SELECT kind, key, payload FROM records").fetchall()
@@ -364,27 +356,27 @@ def test_a_forecast_sends_nothing(
     judge = JudgeSession(
         backend, options, store, label="kqa", quiet=True, prices=Prices(2.0, 10.0)
     )
-    asked = [
+    items = [
         question(f"q{number}", max_tokens=16 if number < 2 else 1000)
         for number in range(4)
     ]
     assert (
-        values(judge.ask([*asked, question("same", content="q3", max_tokens=1000)]))
+        values(judge.ask([*items, question("same", content="q3", max_tokens=1000)]))
         == ["judge: forecast only"] * 5
     )
     assert len(backend.calls) == 2
-    # q0, q1: one of two first votes is there; q2, q3: both are wanted. The third vote
-    # may follow; each may be asked thrice. A prompt is one letter and one digit: 2
-    # tokens, and 8 around it. 6 to 10 of them make 60 to 100, and 4 032 to 6 064 tokens
-    # out: $ 0.04 to 0.06.
-    told = capsys.readouterr().err
-    assert told == (
+    # q0 and q1 have one of their two first votes, q2 and q3 need both. A third vote may
+    # follow; each may be asked three times. A prompt is one letter and one digit, 2
+    # tokens, and 8 around it: 6 to 10 of them are 60 to 100, and the output 4,032 to
+    # 6,064 tokens, $ 0.04 to 0.06.
+    line = capsys.readouterr().err
+    assert line == (
         "judge scripted/judge (kqa): 5 verdicts, 0 in the store; 6 to 30 calls, about 60 to 100 prompt tokens, at most "
         "4,032 to 6,064 output tokens, about $ 0.04 to 0.06\n"
     )
 
 
-def test_a_forecast_uses_what_is_there(
+def test_a_forecast_uses_the_stored_replies(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     backend = ScriptedBackend(lambda call: "yes")
@@ -396,10 +388,14 @@ def test_a_forecast_uses_what_is_there(
         "3 verdicts, 2 in the store; 1 to 3 calls, about 10 prompt tokens, at most 16 output"
         in capsys.readouterr().err
     )
-    # Of other kinds.
+
+
+def test_forecasts_of_many_calls_and_of_pairs(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
     # 1,710 letters and blanks: 570 tokens
     content = "the premise and the statement " * 57
-    asked = [
+    items = [
         question(f"q{number:04}", content=f"{content}{number:04}", max_tokens=512)
         for number in range(1589)
     ]
@@ -408,7 +404,7 @@ def test_a_forecast_uses_what_is_there(
         endpoint="https://api.example.org/v1",
         name="openai-api/example/m",
     )
-    session(backend, store, forecast=True).ask(asked)
+    session(backend, store, forecast=True).ask(items)
     # 1,589 x (570 + 4 digits + 8) = 924,798; 1,589 x 512 = 813,568
     assert capsys.readouterr().err == (
         "judge openai-api/example/m: 1,589 verdicts, 0 in the store; 1,589 to 4,767 calls, about 0.9 million prompt tokens, "
@@ -422,20 +418,24 @@ def test_a_forecast_uses_what_is_there(
         capsys.readouterr().err
         == "judge scripted/judge: 2 verdicts, 0 in the store; 2 calls\n"
     )
-    # Only judges with an address are announced.
-    for endpoint, told in ((None, 0), ("http://127.0.0.1:1/v1", 1)):
-        backend = ScriptedBackend(
-            lambda call: "hm", endpoint=endpoint, version=str(endpoint)
-        )
-        judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")
-        judge.ask(questions(2))
-        # once an `ask`, not once a round
-        assert capsys.readouterr().err.count("in the store") == told
-        judge.ask(questions(2))
-        assert "in the store" not in capsys.readouterr().err  # nothing left to ask
 
 
-def test_thousands_of_stored_verdicts_take_a_few_queries(
+@pytest.mark.parametrize(
+    ("endpoint", "lines"), [(None, 0), ("http://127.0.0.1:1/v1", 1)]
+)
+def test_calls_are_announced_once_for_a_judge_with_an_address(
+    endpoint: str | None, lines: int, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backend = ScriptedBackend(lambda call: "hm", endpoint=endpoint)
+    judge = JudgeSession(backend, JudgeOptions(), store, label="kqa")
+    judge.ask(questions(2))
+    # once an `ask`, not once a round
+    assert capsys.readouterr().err.count("in the store") == lines
+    judge.ask(questions(2))
+    assert "in the store" not in capsys.readouterr().err  # no call is left
+
+
+def test_thousands_of_stored_verdicts_need_two_queries(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = ScriptedBackend(voting({f"q{number}": "yny" for number in range(1589)}))
@@ -463,12 +463,12 @@ from medical_tasks.io.store import Store
 from tests.judges.scripted import ScriptedBackend, question
 
 path, log, pause = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
-with log.open("a") as asked, Store(path) as store:
-    def say(call):
-        print(call.question.id, call.vote, file=asked, flush=True)
+with log.open("a") as calls, Store(path) as store:
+    def reply(call):
+        print(call.question.id, call.vote, file=calls, flush=True)
         time.sleep(pause)
         return "no" if int(call.question.id[1:]) // (call.vote + 1) % 2 else "yes"
-    judge = JudgeSession(ScriptedBackend(say), JudgeOptions(votes=3), store, quiet=True)
+    judge = JudgeSession(ScriptedBackend(reply), JudgeOptions(votes=3), store, quiet=True)
     print("ready", flush=True)
     print([outcome.value for outcome in judge.ask([question(f"q{n}") for n in range(200)])], flush=True)
 """
@@ -486,7 +486,7 @@ def child(store: Path, log: Path, pause: float) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None:
-    path, log = tmp_path / "store.sqlite", tmp_path / "asked.txt"
+    path, log = tmp_path / "store.sqlite", tmp_path / "calls.txt"
     rng = random.Random(1)
     for _ in range(4):
         process = child(path, log, 0.002)
@@ -498,26 +498,27 @@ def test_a_killed_run_repeats_at_most_the_call_in_flight(tmp_path: Path) -> None
         process.wait()
         process.stdout.close()
     assert 0 < log.read_text().count("\n") < 400
-    out, _ = child(path, log, 0).communicate(timeout=60)
+    stdout, _ = child(path, log, 0).communicate(timeout=60)
     ballots = [
         ["no" if number // (vote + 1) % 2 else "yes" for vote in range(3)]
         for number in range(200)
     ]
-    assert out.split("\n")[1] == str(
+    assert stdout.split("\n")[1] == str(
         ["no" if ballot.count("no") > 1 else "yes" for ballot in ballots]
     )
-    asked = log.read_text().split("\n")[:-1]
-    # Two first votes each, a third one where they differ.
-    assert len(set(asked)) == 400 + sum(ballot[0] != ballot[1] for ballot in ballots)
-    assert len(asked) - len(set(asked)) <= 4
+    calls = log.read_text().split("\n")[:-1]
+    # Two votes on each question, a third where they differ.
+    assert len(set(calls)) == 400 + sum(ballot[0] != ballot[1] for ballot in ballots)
+    assert len(calls) - len(set(calls)) <= 4
 
 
-def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> None:
-    """Here the second one is the backend itself: it puts another reply under the key before its own arrives."""
-    path = tmp_path / "verdicts.sqlite"
+def test_two_processes_with_the_same_call_use_the_reply_stored_first(
+    store: Store,
+) -> None:
+    """The backend acts as the second process: it stores another reply under the key before its own arrives."""
 
     def script(call: Call) -> str:
-        with Store(path) as other:
+        with Store(store.path) as other:
             other.put(
                 "verdict",
                 call.key,
@@ -526,17 +527,9 @@ def test_two_processes_that_ask_at_once_go_by_the_same_reply(tmp_path: Path) -> 
             )
         return "no"
 
-    with Store(path) as store:
-        session = JudgeSession(
-            ScriptedBackend(script), JudgeOptions(), store, quiet=True
-        )
-        (outcome,) = session.ask([question("q1")])
-        assert isinstance(outcome, Verdict)
-        assert outcome.value == "yes"
-        (again,) = JudgeSession(
-            ScriptedBackend(script), JudgeOptions(), store, quiet=True
-        ).ask([question("q1")])
-        assert again == outcome
+    for _ in range(2):  # the second time from the store
+        outcomes = session(ScriptedBackend(script), store).ask([question("q1")])
+        assert values(outcomes) == ["yes"]
 
 
 ENDS = [
@@ -556,9 +549,9 @@ CUTS = CASES["CUTS"]
 
 @given(
     finish=st.sampled_from(CUTS)
-    | st.text(min_size=1).filter(lambda said: said.strip().casefold() not in ENDED)
+    | st.text(min_size=1).filter(lambda text: text.strip().casefold() not in ENDED)
 )
-def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
+def test_a_reply_that_was_cut_is_no_verdict(finish: str) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         Store(Path(folder, "store.sqlite")) as store,
@@ -584,13 +577,13 @@ def test_a_reply_that_did_not_end_by_itself_is_no_verdict(finish: str) -> None:
         ("stop", 16, ["yes"]),
     ],
 )
-def test_without_a_finish_reason_the_tokens_tell(
+def test_without_a_finish_reason_the_token_count_decides(
     store: Store, finish: str, tokens: int, read: list[str]
 ) -> None:
-    said = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
+    reply = Reply(key="", text="yes", finish=finish, output_tokens=tokens)
     assert (
         values(
-            session(ScriptedBackend(lambda call: said), store, reasks=0).ask(
+            session(ScriptedBackend(lambda call: reply), store, reasks=0).ask(
                 questions(1)
             )
         )
@@ -598,7 +591,7 @@ def test_without_a_finish_reason_the_tokens_tell(
     )
 
 
-def test_replies_kept_without_their_finish_reason_are_asked_anew(
+def test_stored_replies_of_an_earlier_reading_are_asked_for_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = ScriptedBackend(lambda call: "yes")
@@ -609,25 +602,21 @@ def test_replies_kept_without_their_finish_reason_are_asked_anew(
     assert len(backend.calls) == 2
 
 
-def test_a_question_asked_once_has_one_vote_and_no_second_reply(store: Store) -> None:
+def test_a_question_marked_once_has_one_vote_and_no_re_ask(store: Store) -> None:
     sane = question("q", read=read_word)
     first = replace(sane, id="q/official", read=lambda text: f"read {text}", once=True)
     backend = ScriptedBackend(
         lambda call: "yes" if len(call.messages) > 1 or call.vote else "hm"
     )
-    judged = session(backend, store, votes=3)
-    outcomes = judged.ask([sane, first])
-    assert [outcome.value for outcome in outcomes if isinstance(outcome, Verdict)] == [
-        "yes",
-        "read hm",
-    ]
-    assert [outcome.votes for outcome in outcomes if isinstance(outcome, Verdict)] == [
-        ("yes", "yes"),
-        ("read hm",),
-    ]
+    outcomes = session(backend, store, votes=3).ask([sane, first])
+    assert [
+        (outcome.value, outcome.votes)
+        for outcome in outcomes
+        if isinstance(outcome, Verdict)
+    ] == [("yes", ("yes", "yes")), ("read hm", ("read hm",))]
     assert len(backend.calls) == 3  # the first reply is shared
-    # Nothing is asked again for its sake.
-    backend = ScriptedBackend(lambda call: "hm", version="2")
-    (outcome,) = session(backend, store).ask([replace(sane, once=True)])
+    # An unreadable reply is not asked for again.
+    unread = replace(sane, id="other", messages=question("other").messages, once=True)
+    (outcome,) = session(backend, store).ask([unread])
     assert isinstance(outcome, Unscored)
-    assert len(backend.calls) == 1
+    assert len(backend.calls) == 4

@@ -1,4 +1,4 @@
-"""Verdicts in other orders of statements and sentences."""
+"""Verdicts with statements and sentences in other orders."""
 
 from __future__ import annotations
 
@@ -32,11 +32,13 @@ SENTENCES = Shuffle("sentences", 1)
 
 
 @given(st.lists(st.integers(), max_size=6, unique=True), st.integers(1, 50))
-def test_shuffling_moves_things_and_loses_none(things: list[int], number: int) -> None:
-    made = shuffled(things, "name", Shuffle("statements", number))
-    assert sorted(made) == sorted(things)
-    assert len(things) < 2 or made != things
-    assert made == shuffled(things, "name", Shuffle("statements", number))
+def test_shuffling_reorders_items_and_loses_none(
+    things: list[int], number: int
+) -> None:
+    moved = shuffled(things, "name", Shuffle("statements", number))
+    assert sorted(moved) == sorted(things)
+    assert len(things) < 2 or moved != things
+    assert moved == shuffled(things, "name", Shuffle("statements", number))
 
 
 @pytest.mark.parametrize(
@@ -48,14 +50,14 @@ def test_shuffling_moves_things_and_loses_none(things: list[int], number: int) -
         ("  - It heals.\n  - Rest helps. Tea too.\n", ["- It heals.", "- Rest helps.", "Tea too."]),
     ],
 )  # fmt: skip
-def test_sentences_change_places_and_the_layout_stays(
+def test_sentences_are_reordered_and_the_layout_stays(
     text: str, sentences: list[str]
 ) -> None:
-    made = shuffled_sentences(text, "name", SENTENCES)
+    moved = shuffled_sentences(text, "name", SENTENCES)
     layout = re.compile("|".join(map(re.escape, sentences)) or "(?!)")
-    assert layout.sub("_", made) == layout.sub("_", text)
-    assert sorted(layout.findall(made)) == sorted(sentences)
-    assert (made == text) == (len(sentences) < 2)
+    assert layout.sub("_", moved) == layout.sub("_", text)
+    assert sorted(layout.findall(moved)) == sorted(sentences)
+    assert (moved == text) == (len(sentences) < 2)
 
 
 def test_figures_by_hand() -> None:
@@ -70,14 +72,14 @@ def test_figures_by_hand() -> None:
     places = [[0.1, 0.9, 0.9, 0.5], [0.9, 0.1, 0.1, 0.5]]
     figures = order_figures(pairs, as_given, [first, second], places, NLI[0])
     assert figures["orders"] == 3
-    # Of three pairs of orders: 0, 1 of the 1 that is known, 2 of 3, and 0.
+    # Flips of the three pairs of orders: 0, 1 of the 1 with both verdicts, 2 of 3, 0.
     assert figures["flips"]["value"] == pytest.approx((0 + 1 + 2 / 3 + 0) / 4)  # type: ignore[index]
     assert figures["bounds"] == pytest.approx([(1 / 3 + 2 / 3) / 4, (1 + 2 / 3) / 4])
-    people = [each["accuracy"]["value"] for each in figures["with_people"]]  # type: ignore[attr-defined]
+    people = [row["accuracy"]["value"] for row in figures["with_people"]]  # type: ignore[attr-defined]
     assert people == pytest.approx([2 / 3, 2 / 3, 1.0])
     by_place = {
-        name: (found["value"], found["n"])
-        for name, found in figures["by_place"].items()  # type: ignore[attr-defined]
+        name: (accuracy["value"], accuracy["n"])
+        for name, accuracy in figures["by_place"].items()  # type: ignore[attr-defined]
     }
     assert by_place["first third"] == (1.0, 2)
     assert by_place["last third"] == (pytest.approx(2 / 3), 3)
@@ -94,7 +96,7 @@ def _listed(question: Question) -> list[str]:
 
 
 def _by_text(question: Question) -> Verdicts:
-    """Says of each statement what stands in it."""
+    """Labels each statement as its text says."""
     listed = enumerate(_listed(question), start=1)
     return tuple(
         (f"s{number}", LABELS[expected_letter(line)]) for number, line in listed
@@ -102,13 +104,13 @@ def _by_text(question: Question) -> Verdicts:
 
 
 def _by_place(question: Question) -> Verdicts:
-    """Says that the first of a list is entailed, whatever it says."""
+    """Labels the first of a list as entailed, whatever its text."""
     numbers = range(1, len(_listed(question)) + 1)
     labels = {1: "entailment"}
     return tuple((f"s{number}", labels.get(number, "neutral")) for number in numbers)
 
 
-def test_verdicts_by_text_stay_and_those_by_place_move(tmp_path: Path) -> None:
+def test_verdicts_by_text_stay_and_those_by_position_change(tmp_path: Path) -> None:
     file = write(tmp_path / "labels.csv", rows())
     chosen = check_set(KQA).read(CheckRequest(source=file))
     assert chosen.ask_shuffled is not None
@@ -120,14 +122,16 @@ def test_verdicts_by_text_stay_and_those_by_place_move(tmp_path: Path) -> None:
         sentences = chosen.ask_shuffled(judge, "batched", SENTENCES)
         assert list(sentences.labels) == list(as_given)
         assert not sentences.places
-    # Three answers, of 3, 3 and 4 statements: places are those of the prompt.
-    told = zip(others.places, others.labels, strict=True)
-    firsts = sorted(place for place, label in told if label == "entailment")
+    # Three answers, of 3, 3 and 4 statements: positions are those of the prompt.
+    labelled = zip(others.places, others.labels, strict=True)
+    firsts = sorted(position for position, label in labelled if label == "entailment")
     assert firsts == pytest.approx([1 / 8, 1 / 6, 1 / 6])
 
 
 @pytest.mark.usefixtures("here")
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_judge_check_with_orders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = write(tmp_path / "labels.csv", rows())
     command = ["judge-check", "kqa", "--judge", "lexical", "--source", str(file)]
     assert (
@@ -138,8 +142,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         r"statements +verdicts that flip, of pairs of 3 orders +0\.000", printed
     )
     assert "accuracy, last less first" in printed
-    found = json.loads(Path("both/check.json").read_text(encoding="utf-8"))["orders"]
-    assert [len(each["with_people"]) for each in found.values()] == [3, 3]
+    orders = json.loads(Path("both/check.json").read_text(encoding="utf-8"))["orders"]
+    assert [len(row["with_people"]) for row in orders.values()] == [3, 3]
     assert main([*command, "--orders", "2", "--out", "single"]) == 0
     assert (
         "Statements were not shuffled: each statement is judged alone"

@@ -19,7 +19,7 @@ from medical_tasks.judges.case import Decided, decide
 
 
 def mode(votes: list[Any]) -> Any:
-    """The rule itself: most votes, ties to the value that was first voted for."""
+    """The rule: most votes, a tie to the value that had the first vote."""
     return max(
         dict.fromkeys(votes),
         key=lambda value: (votes.count(value), -votes.index(value)),
@@ -27,23 +27,23 @@ def mode(votes: list[Any]) -> Any:
 
 
 def completions(votes: list[Any], k: int, values: str) -> list[list[Any]]:
-    """Every list of `k` known votes that agrees with the known ones."""
+    """Every list of `k` votes that keeps the known ones."""
     unknown = [
-        place for place in range(k) if place >= len(votes) or votes[place] is None
+        index for index in range(k) if index >= len(votes) or votes[index] is None
     ]
-    found = []
+    complete = []
     for filling in product(values, repeat=len(unknown)):
         full = [*votes, *[None] * (k - len(votes))]
-        for place, value in zip(unknown, filling, strict=True):
-            full[place] = value
-        found.append(full)
-    return found
+        for index, value in zip(unknown, filling, strict=True):
+            full[index] = value
+        complete.append(full)
+    return complete
 
 
 def test_decisions_by_hand() -> None:
     # a 2, b 2, c 1: the tie goes to the value named first
     assert decide(["b", "a", "a", "c", "b"], 5) == Decided("b", 0)
-    # the lost vote came first and would win the tie
+    # the missing vote is the first and would win the tie
     assert decide([None, "a", "b"], 3) == 0
     assert decide([{"s": 1}, {"s": 1}], 3) == Decided({"s": 1}, 0)
 
@@ -55,10 +55,10 @@ def test_stopping_early_decides_as_asking_all(
     votes = data.draw(
         st.lists(st.sampled_from("abcd"[:n_values]), min_size=k, max_size=k)
     )
-    asked: list[Any] = []
-    while not isinstance(outcome := decide(asked, k), Decided):
-        assert 1 <= outcome <= k - len(asked)
-        asked = votes[: len(asked) + outcome]
+    cast: list[Any] = []
+    while not isinstance(outcome := decide(cast, k), Decided):
+        assert 1 <= outcome <= k - len(cast)
+        cast = votes[: len(cast) + outcome]
     assert outcome.value == mode(votes)
     assert votes.index(outcome.value) == outcome.vote
 
@@ -73,7 +73,7 @@ def test_a_decision_holds_for_every_completion_and_only_then(
     if isinstance(outcome, Decided):
         assert modes == {outcome.value}
     else:
-        # exact: where it says "not certain", two completions differ
+        # exact: where it decides nothing, two completions differ
         assert len(modes) > 1
         hopeful = [
             more
@@ -90,23 +90,23 @@ Votes = list[bool | None]
 
 
 def early(votes: Votes) -> tuple[bool | None, int]:
-    """What stopping early decides, and after how many votes."""
-    asked: Votes = []
+    """The decision with early stopping, and after how many votes it is made."""
+    cast: Votes = []
     while not isinstance(
-        outcome := decide([None if vote is None else (vote,) for vote in asked], VOTES),
+        outcome := decide([None if vote is None else (vote,) for vote in cast], VOTES),
         Decided,
     ):
         if not outcome:
-            return None, len(asked)
-        asked = votes[: len(asked) + outcome]
-    return outcome.value[0], len(asked)
+            return None, len(cast)
+        cast = votes[: len(cast) + outcome]
+    return outcome.value[0], len(cast)
 
 
-def test_a_session_saves_what_is_expected() -> None:
+def test_calls_of_a_session_are_those_of_stopping_early() -> None:
     patterns = draw_votes(400, paper_agreement(), seed=11)
     assert (
         session_calls(patterns)
-        == sum(asked for _, asked in map(early, patterns))
+        == sum(cast for _, cast in map(early, patterns))
         <= 0.70 * VOTES * 400
     )
 
@@ -119,6 +119,6 @@ def test_the_expectation_by_hand(level: float) -> None:
         chance = math.prod(level if vote else 1 - level for vote in votes)
         total += chance * early(list(votes))[1]
     assert expected_calls(level) == pytest.approx(total, abs=1e-12)
-    # 30 % and more is saved from 0.8437 on, where 3 x + 6 x**2 = 0.5 with x = level (1
-    # - level).
+    # 30 % or more is saved above 0.8437, where 3 x + 6 x**2 = 0.5 for
+    # x = level (1 - level).
     assert (expected_calls(level) <= 3.5) == (level > 0.8437)

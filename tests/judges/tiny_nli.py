@@ -1,4 +1,4 @@
-"""Models of entailment with random weights, made by the tests, and pairs to ask them about.
+"""Models of entailment with random weights, and pairs of texts for them.
 
 Random weights give every pair nearly the same label; so the heads are set such that all
 labels occur and few are near ties.
@@ -22,7 +22,7 @@ CASES = tables(__file__, "tiny_nli")
 
 
 def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str]]:
-    """Premises of one to `longest` sentences, each with a sentence that may or may not stand in it."""
+    """Premises of one to `longest` sentences, each with a hypothesis that may be one of them."""
     chance = random.Random(seed)
 
     def sentence() -> str:
@@ -35,18 +35,18 @@ def pairs(count: int, *, seed: int = 0, longest: int = 6) -> list[tuple[str, str
 
 
 def answers(
-    judge: Any, asked: Sequence[tuple[str, str] | None]
+    judge: Any, pairs: Sequence[tuple[str, str] | None]
 ) -> list[Reply | NoReply]:
-    """Asks a backend; returns the outcomes in the order of the pairs. None makes a question that cannot be put so."""
-    given = []
-    for number, texts in enumerate(asked):
+    """Asks a backend; returns the outcomes in the order of the pairs. None makes a question without a pair."""
+    calls = []
+    for number, texts in enumerate(pairs):
         values = {label: label for label in LABELS}
         pair = (
             None
             if texts is None
             else Pair(premise=texts[0], hypothesis=texts[1], values=values)
         )
-        given.append(
+        calls.append(
             Call(
                 key=f"key {number}",
                 question=question(f"q{number}", pair=pair),
@@ -55,13 +55,13 @@ def answers(
             )
         )
     budget = RunBudget()
-    found = answered(judge, given, budget)
-    assert budget.calls == 0  # it sends nothing, so it asks no budget
-    return [found[call.key] for call in given]
+    outcomes = answered(judge, calls, budget)
+    assert budget.calls == 0  # it sends nothing, so it needs no budget
+    return [outcomes[call.key] for call in calls]
 
 
 def train_pieces(texts: Sequence[str], *, size: int = 400) -> Any:
-    """A tokenizer like T5's: unigram pieces, a mark for blanks, an end token behind each text."""
+    """A tokenizer like T5's: unigram pieces, a mark for blanks, an end token after each text."""
     from tokenizers import (
         Tokenizer,
         decoders,
@@ -93,13 +93,13 @@ def train_pieces(texts: Sequence[str], *, size: int = 400) -> Any:
 
 
 def make_true(folder: Path) -> Path:
-    """A small T5 whose label depends on the whole pair, and which after `1` or what stands for `0` writes its end."""
-    asked = pairs(60, seed=99)
-    tokenizer = train_pieces([text for pair in asked for text in pair])
+    """A small T5 whose label depends on the whole pair, and which after `1` or `0` writes its end token."""
+    examples = pairs(60, seed=99)
+    tokenizer = train_pieces([text for pair in examples for text in pair])
     return save_true(
         folder,
         tokenizer,
-        asked,
+        examples,
         d_model=32,
         d_kv=16,
         d_ff=64,
@@ -111,13 +111,13 @@ def make_true(folder: Path) -> Path:
 def save_true(
     folder: Path,
     tokenizer: Any,
-    asked: Sequence[tuple[str, str]],
+    examples: Sequence[tuple[str, str]],
     *,
     d_model: int,
     vocabulary: int = 0,
     **sizes: int,
 ) -> Path:
-    """Makes and saves the T5; `asked` are pairs of which about half shall be entailed."""
+    """Makes and saves the T5; about half of the `examples` will be entailed."""
     import torch
     from transformers import T5Config, T5ForConditionalGeneration
 
@@ -139,7 +139,7 @@ def save_true(
     begin, yes, no = answer_tokens(tokenizer, model="tiny")
     assert begin == []
     with torch.no_grad():
-        # The last dimension says what was written before: nothing, or one of the two
+        # The last dimension encodes what was written before: nothing, or one of the two
         # answers.
         table = model.shared.weight
         table[:, -1] = 0
@@ -154,7 +154,7 @@ def save_true(
             ):
                 out.weight[-1] = 0
         states = torch.stack(
-            [_first_state(model, tokenizer, pair) for pair in asked[:60]]
+            [_first_state(model, tokenizer, pair) for pair in examples[:60]]
         )
         direction[-1] = 0
         mean = states.mean(dim=0)
@@ -165,7 +165,7 @@ def save_true(
         head[yes], head[no] = direction / 2, -direction / 2
         head[config.eos_token_id, -1] = 100
         model.lm_head.weight = torch.nn.Parameter(head)
-    # transformers 5 sets it whatever it is given
+    # transformers 5 sets it whatever its argument
     model.config.tie_word_embeddings = False
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -178,10 +178,10 @@ def _first_state(model: Any, tokenizer: Any, pair: tuple[str, str]) -> Any:
     ids = torch.tensor(
         [tokenizer(f"premise: {pair[0]} hypothesis: {pair[1]}")["input_ids"]]
     )
-    made = model(
+    output = model(
         input_ids=ids, decoder_input_ids=torch.tensor([[0]]), output_hidden_states=True
     )
-    return made.decoder_hidden_states[-1][0, -1]
+    return output.decoder_hidden_states[-1][0, -1]
 
 
 def make_classifier(
@@ -191,9 +191,9 @@ def make_classifier(
     import torch
     import transformers
 
-    asked = pairs(60, seed=99)
+    examples = pairs(60, seed=99)
     tokenizer = _train_words(
-        [text for pair in asked for text in pair], segments=kind == "bert"
+        [text for pair in examples for text in pair], segments=kind == "bert"
     )
     config_class, model_class = {
         "bert": (transformers.BertConfig, transformers.BertForSequenceClassification),
@@ -229,8 +229,8 @@ def make_classifier(
     with torch.no_grad():
         logits = torch.cat(
             [
-                model(**tokenizer(premise, given, return_tensors="pt")).logits
-                for premise, given in asked
+                model(**tokenizer(premise, hypothesis, return_tensors="pt")).logits
+                for premise, hypothesis in examples
             ]
         )
         head = model.classifier.out_proj if kind == "roberta" else model.classifier

@@ -30,7 +30,7 @@ COMA = {
 }
 
 
-def audited(path: str = "out.csv") -> list[dict[str, str]]:
+def read_audit(path: str = "out.csv") -> list[dict[str, str]]:
     with Path(path).open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -38,7 +38,7 @@ def audited(path: str = "out.csv") -> list[dict[str, str]]:
 def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
     write_csv(Path("in.csv"), [official_row(7), official_row(9, **COMA)])
     assert main(AUDIT) == 0
-    rows = audited()
+    rows = read_audit()
     assert [
         (row["row"], row["calculator"], row["label"], row["recomputed"], row["verdict"])
         for row in rows
@@ -55,8 +55,8 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows[1]["reason"].startswith(
         "Label: verbal score counted twice. Published rule: 2 (Best eye response 2 of 4)"
     )
-    told = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert told[0] == [
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == [
         "id",
         "calculator",
         "output",
@@ -67,7 +67,7 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
         "not",
         "computable",
     ]
-    assert told[2] == [
+    assert lines[2] == [
         "21",
         "Glasgow",
         "Coma",
@@ -80,9 +80,9 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
         "0",
         "0",
     ]
-    assert told[3] == ["39", "Anion", "Gap", "decimal", "1", "1", "0", "0", "0"]
-    assert told[4] == ["all", "2", "1", "1", "0", "0"]
-    assert told[-1] == "2 rows in out.csv".split()
+    assert lines[3] == ["39", "Anion", "Gap", "decimal", "1", "1", "0", "0", "0"]
+    assert lines[4] == ["all", "2", "1", "1", "0", "0"]
+    assert lines[-1] == "2 rows in out.csv".split()
     # Later releases are read too.
     write_csv(Path("in.csv"), v12_rows())
     assert [row["Category"] for row in v12_rows()][:2] == [
@@ -90,8 +90,8 @@ def test_rows_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
         "dosage conversion",
     ]
     assert main(["audit", "medcalc_bench", *AUDIT[2:]]) == 0
-    assert len(audited()) == len(v12_rows()) == 4
-    assert audited()[2]["verdict"] == "agrees"  # a gestational age
+    assert len(read_audit()) == len(v12_rows()) == 4
+    assert read_audit()[2]["verdict"] == "agrees"  # a gestational age
 
 
 @wrong_use("audit")
@@ -114,7 +114,7 @@ def test_the_labels_of_v1(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         main(["audit", "medcalc", "--source", str(source), "--out", "audit.csv"]) == 0
     )
-    assert len(audited("audit.csv")) == 1047
+    assert len(read_audit("audit.csv")) == 1047
     assert capsys.readouterr().out.splitlines()[-3].split() == [
         "all",
         "1047",

@@ -10,6 +10,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from tests.cli.wrong_use import CASES, refuse
+from tests.lab.table_files import write
 from tests.support import SHARED, needs_shared
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -29,17 +30,12 @@ willow,70,73.9,0.35
 """
 
 
-def write(name: str, text: str) -> str:
-    Path(name).write_bytes(text.encode())
-    return name
-
-
-def pairs(
+def correlated_pairs(
     capsys: pytest.CaptureFixture[str], *words: str, code: int = 0
 ) -> dict[tuple[str, str], dict[str, Any]]:
     assert main(["correlate", *words, "--json"]) == code
-    found = json.loads(capsys.readouterr().out)
-    return {(pair["score"], pair["against"]): pair for pair in found["pairs"]}
+    report = json.loads(capsys.readouterr().out)
+    return {(pair["score"], pair["against"]): pair for pair in report["pairs"]}
 
 
 def test_a_table_and_its_json_with_the_recipe(
@@ -47,26 +43,26 @@ def test_a_table_and_its_json_with_the_recipe(
 ) -> None:
     words = ["correlate", write("a.csv", SCORES), "--against", "clinician"]
     assert main(words) == 0
-    said = capsys.readouterr().out
-    lines = [line.split() for line in said.splitlines()]
+    output = capsys.readouterr().out
+    lines = [line.split() for line in output.splitlines()]
     assert lines[0][:4] == ["score", "against", "rows", "rho"]
     # By hand: clinician and exam differ in ranks by squares of 18.5 in all, one tie of
     # two in clinician; of 45 pairs 39 in order, 5 not, 1 tied.
     assert lines[2][:4] == ["exam", "clinician", "10", "0.888"]
     assert f"{(39 - 5) / (44 * 45) ** 0.5:.3f}" in lines[2]
     assert lines[3][:6] == ["recall", "clinician", "9", "of", "10", "0.661"]
-    assert "They do not include the uncertainty of each score" in said
+    assert "They do not include the uncertainty of each score" in output
     assert main([*words, "--json", "--seed", "3"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["files"] == {"a.csv": hashlib.sha256(SCORES.encode()).hexdigest()}
-    assert (found["rows"], found["against"]) == (10, ["clinician"])
-    assert found["intervals"] == {
+    report = json.loads(capsys.readouterr().out)
+    assert report["files"] == {"a.csv": hashlib.sha256(SCORES.encode()).hexdigest()}
+    assert (report["rows"], report["against"]) == (10, ["clinician"])
+    assert report["intervals"] == {
         "method": "bootstrap of rows",
         "confidence": 0.95,
         "resamples": 2000,
         "seed": 3,
     }
-    recall = found["pairs"][1]
+    recall = report["pairs"][1]
     assert (recall["n"], recall["missing"], recall["undefined"]) == (9, 1, None)
     for name in ("spearman", "kendall"):
         assert (
@@ -82,23 +78,29 @@ def test_the_same_command_gives_the_same_numbers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     words = [write("a.csv", SCORES), "--against", "clinician"]
-    assert pairs(capsys, *words) == pairs(capsys, *words)
-    other = pairs(capsys, *words, "--seed", "9")[("exam", "clinician")]["spearman"]
+    assert correlated_pairs(capsys, *words) == correlated_pairs(capsys, *words)
+    other = correlated_pairs(capsys, *words, "--seed", "9")[("exam", "clinician")][
+        "spearman"
+    ]
     assert (
         other["value"]
-        == pairs(capsys, *words)[("exam", "clinician")]["spearman"]["value"]
+        == correlated_pairs(capsys, *words)[("exam", "clinician")]["spearman"]["value"]
     )
-    assert other != pairs(capsys, *words)[("exam", "clinician")]["spearman"]
+    assert other != correlated_pairs(capsys, *words)[("exam", "clinician")]["spearman"]
     rows = SCORES.splitlines()
     shuffled = write("b.csv", "\r\n".join([rows[0], *reversed(rows[1:])]))
-    assert pairs(capsys, shuffled, "--against", "clinician") == pairs(capsys, *words)
+    assert correlated_pairs(
+        capsys, shuffled, "--against", "clinician"
+    ) == correlated_pairs(capsys, *words)
 
 
-def test_which_pairs_with_all_their_digits_in_a_file(
+def test_pairs_and_the_output_file(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = write("a.csv", SCORES)
-    both = pairs(capsys, path, "--against", "clinician,exam", "--out", "made/out.csv")
+    both = correlated_pairs(
+        capsys, path, "--against", "clinician,exam", "--out", "made/out.csv"
+    )
     assert list(both) == [
         ("clinician", "exam"),
         ("exam", "clinician"),
@@ -116,14 +118,14 @@ def test_which_pairs_with_all_their_digits_in_a_file(
         both["clinician", "exam"]["spearman"] == both["exam", "clinician"]["spearman"]
     )
     assert list(
-        pairs(capsys, path, "--against", "clinician", "--columns", "recall")
+        correlated_pairs(capsys, path, "--against", "clinician", "--columns", "recall")
     ) == [("recall", "clinician")]
     assert list(
-        pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")
+        correlated_pairs(capsys, path, "--columns", "recall,exam", "--against", "exam")
     ) == [("recall", "exam")]
 
 
-def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_of_rows_and_joined_files(capsys: pytest.CaptureFixture[str]) -> None:
     path = write(
         "names.csv",
         'way,model,size,"a, b",x\np,a,7B,1,2\np,b,8B,2,1\nq,a,7B,3,3\nq,b,-,4,4\n',
@@ -131,33 +133,33 @@ def test_names_and_files_joined_by_them(capsys: pytest.CaptureFixture[str]) -> N
     assert main(["correlate", path, "--against", "x"]) == 2
     assert "row 2 and row 3 are both named 'p'" in capsys.readouterr().err
     assert main(["correlate", path, "--against", '"a, b"', "--names", "way,model"]) == 0
-    said = capsys.readouterr().out
-    assert "note: not compared, because they hold text: 'size'." in said
-    assert said.count("\nx") == 1
+    output = capsys.readouterr().out
+    assert "note: not compared, because they hold text: 'size'." in output
+    assert output.count("\nx") == 1
     # Numbers can name rows too.
     numbered = write("numbered.csv", "id,x,y\n1,1,1\n2,2,2\n3,3,3\n")
-    assert list(pairs(capsys, numbered, "--against", "x", "--names", "id")) == [
-        ("y", "x")
-    ]
+    assert list(
+        correlated_pairs(capsys, numbered, "--against", "x", "--names", "id")
+    ) == [("y", "x")]
     a = write("a.csv", "model,clinician\na,1\nb,2\nc,3\nd,4\ne,5\n")
     b = write(
         "b.csv", "\ufeffmodel ,exam, judge\n d ,8,1\nc,7,\nb,9,n/a\nx,1,2\na,6,0\n"
     )
     assert main(["correlate", a, b, "--against", "clinician"]) == 5
-    told = capsys.readouterr()
-    assert "note: 2 of 6 rows are not in all files: 'e', 'x'." in told.out
+    printed = capsys.readouterr()
+    assert "note: 2 of 6 rows are not in all files: 'e', 'x'." in printed.out
     assert (
         "1 of 2 pairs have no coefficient: 'judge' against 'clinician' (2 rows with both scores, "
-        "3 are needed)" in told.err
+        "3 are needed)" in printed.err
     )
-    found = pairs(capsys, a, b, "--against", "clinician", code=5)
-    exam = found["exam", "clinician"]
+    coefficients = correlated_pairs(capsys, a, b, "--against", "clinician", code=5)
+    exam = coefficients["exam", "clinician"]
     # a b c d: 6 9 7 8 against 1 2 3 4: 4 pairs in order, 2 not; squared differences of
     # ranks 0 4 1 1.
     assert (exam["n"], exam["missing"]) == (4, 2)
     assert exam["kendall"]["value"] == pytest.approx(2 / 6)
     assert exam["spearman"]["value"] == pytest.approx(1 - 6 * 6 / 60)
-    judge = found["judge", "clinician"]
+    judge = coefficients["judge", "clinician"]
     assert (
         judge["n"],
         judge["missing"],
@@ -171,9 +173,9 @@ def test_a_column_without_variation_has_no_coefficient(
 ) -> None:
     path = write("a.csv", "model,x,y,z\na,1,5,3\nb,2,5,1\nc,3,5,2\n")
     assert main(["correlate", path, "--against", "x", "--out", "out.csv"]) == 5
-    told = capsys.readouterr()
-    assert "'y' against 'x' (one of the two is the same in all rows)" in told.err
-    assert "n/a" in told.out
+    printed = capsys.readouterr()
+    assert "'y' against 'x' (one of the two is the same in all rows)" in printed.err
+    assert "n/a" in printed.out
     with Path("out.csv").open(newline="") as stream:
         rows = {row["score"]: row for row in csv.DictReader(stream)}
     assert (rows["y"]["spearman"], rows["y"]["kendall_low"], rows["y"]["n"]) == (
@@ -194,7 +196,7 @@ def test_wrong_use(
     assert Path("a.csv").read_text() == text
 
 
-def test_files_that_do_not_fit_together_or_cannot_be_read(
+def test_unreadable_files_and_files_that_do_not_match(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = write("a.csv", SCORES)
@@ -224,21 +226,23 @@ def test_files_that_do_not_fit_together_or_cannot_be_read(
         ),
     ):
         assert main(["correlate", *files, "--against", "clinician"]) == code
-        told = capsys.readouterr().err
-        assert message in told
-        assert "cardiology" not in told
+        stderr = capsys.readouterr().err
+        assert message in stderr
+        assert "cardiology" not in stderr
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_all_correlations_of_the_paper_that_its_scores_give(
+def test_correlations_of_the_paper(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # EHRNoteQA, table 5 from tables 13, 14 and 15. Exact match, Sentence-BERT and
-    # ClinicalBERT cannot be computed: the paper does not print the models' scores by
+    # ClinicalBERT cannot be computed: the paper does not print the models' scores on
     # these three.
     files = [str(TABLES / f"ehrnoteqa_table{number}.csv") for number in (13, 14, 15)]
-    found = pairs(capsys, *files, "--against", "clinician_a,clinician_b,clinician_c")
+    coefficients = correlated_pairs(
+        capsys, *files, "--against", "clinician_a,clinician_b,clinician_c"
+    )
     with (TABLES / "ehrnoteqa_table5.csv").open(newline="") as stream:
         published = list(csv.DictReader(stream))
     computed, without = {}, set()
@@ -247,7 +251,7 @@ def test_all_correlations_of_the_paper_that_its_scores_give(
             if column == "score" or not value:
                 continue
             against, _, coefficient = column.rpartition("_")
-            pair = found.get((row["score"], against))
+            pair = coefficients.get((row["score"], against))
             if pair is None:
                 without.add(row["score"])
                 continue
@@ -257,10 +261,10 @@ def test_all_correlations_of_the_paper_that_its_scores_give(
                 value,
             )
     assert len(computed) == 138
-    assert {place: both for place, both in computed.items() if both[0] != both[1]} == {}
+    assert {key: both for key, both in computed.items() if both[0] != both[1]} == {}
     assert without == {
         "open_ended_exact_match",
         "open_ended_sentencebert",
         "open_ended_clinicalbert",
     }
-    assert len(found) == 69
+    assert len(coefficients) == 69

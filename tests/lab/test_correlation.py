@@ -26,14 +26,14 @@ from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 NAN = math.nan
 BOTH = pytest.mark.parametrize("coefficient", [spearman_rho, kendall_tau])
 
-# Few different values, so that ties are the rule; and now and then a missing one.
+# Few different values, so that ties are frequent, and some missing ones.
 values = st.one_of(st.integers(-3, 3).map(float), st.just(NAN))
 tables = st.lists(st.tuples(values, values), max_size=14)
 
 
-def same(one: float, other: float) -> bool:
-    return (math.isnan(one) and math.isnan(other)) or math.isclose(
-        one, other, rel_tol=0, abs_tol=1e-12
+def equal_or_nan(a: float, b: float) -> bool:
+    return (math.isnan(a) and math.isnan(b)) or math.isclose(
+        a, b, rel_tol=0, abs_tol=1e-12
     )
 
 
@@ -86,12 +86,12 @@ def test_published_examples_and_ties_by_hand() -> None:
         ([1, 1, 2], [3, 4, NAN]),
     ],
 )
-def test_not_defined_is_nan(
+def test_undefined_coefficients_are_nan(
     coefficient: Callable[..., float], x: list[float], y: list[float]
 ) -> None:
     assert math.isnan(coefficient(np.array(x, dtype=float), y))
-    found = rank_correlation(np.array(x, dtype=float), y)
-    for estimate in (found.spearman, found.kendall):
+    correlation = rank_correlation(np.array(x, dtype=float), y)
+    for estimate in (correlation.spearman, correlation.kendall):
         assert [
             math.isnan(end)
             for end in (estimate.value, estimate.ci_low, estimate.ci_high)
@@ -99,16 +99,16 @@ def test_not_defined_is_nan(
 
 
 @given(tables)
-def test_agrees_with_an_outside_library(table: list[tuple[float, float]]) -> None:
+def test_coefficients_equal_those_of_scipy(table: list[tuple[float, float]]) -> None:
     outside = pytest.importorskip("scipy.stats")
     whole = [row for row in table if not math.isnan(sum(row))]
     x, y = np.array(table, dtype=float).reshape(-1, 2).T
     a, b = np.array(whole, dtype=float).reshape(-1, 2).T
     defined = len(set(a)) > 1 and len(set(b)) > 1
-    assert same(
+    assert equal_or_nan(
         kendall_tau(x, y), float(outside.kendalltau(a, b)[0]) if defined else NAN
     )
-    assert same(
+    assert equal_or_nan(
         spearman_rho(x, y), float(outside.spearmanr(a, b)[0]) if defined else NAN
     )
 
@@ -118,8 +118,8 @@ def test_intervals_depend_on_order_and_seed_alone(
     table: list[tuple[float, float]], seed: int, shuffle: random.Random
 ) -> None:
     x, y = np.array(table, dtype=float).reshape(-1, 2).T
-    found = rank_correlation(x, y, seed=seed, resamples=200)
-    for estimate in (found.spearman, found.kendall):
+    correlation = rank_correlation(x, y, seed=seed, resamples=200)
+    for estimate in (correlation.spearman, correlation.kendall):
         if not math.isnan(estimate.value):
             assert -1.0 <= estimate.ci_low <= estimate.value <= estimate.ci_high <= 1.0
             assert estimate.ci_low < estimate.ci_high
@@ -130,21 +130,21 @@ def test_intervals_depend_on_order_and_seed_alone(
         rank_correlation(y, x, seed=seed, resamples=200),
         rank_correlation(2.0 * x + 1.0, y**3, seed=seed, resamples=200),
     ):
-        assert repr(other) == repr(found)  # nan is not equal to itself
+        assert repr(other) == repr(correlation)  # nan is not equal to itself
 
 
-def test_the_interval_is_that_of_a_plain_loop() -> None:
+def test_intervals_equal_those_of_a_plain_loop() -> None:
     generator = random.Random(11)
     x = [generator.gauss(0, 1) for _ in range(19)]
     y = [value + generator.gauss(0, 1) for value in x]
     x[4] = x[7]
     drawn = [generator.choices(range(19), k=19) for _ in range(3000)]
-    found = rank_correlation(x, y, resamples=20_000)
+    correlation = rank_correlation(x, y, resamples=20_000)
     # The expanded percentile level of `bootstrap` for 19 rows.
     level = normal_cdf(-math.sqrt(19 / 18) * student_quantile(0.975, 18))
     for estimate, plain in (
-        (found.spearman, spearman_rho),
-        (found.kendall, kendall_tau),
+        (correlation.spearman, spearman_rho),
+        (correlation.kendall, kendall_tau),
     ):
         values = sorted(
             plain([x[i] for i in rows], [y[i] for i in rows]) for rows in drawn
@@ -166,14 +166,17 @@ def test_the_interval_is_that_of_a_plain_loop() -> None:
     members = [
         [k for k, c in enumerate(clusters) if c == cluster] for cluster in range(20)
     ]
-    found = clustered_correlation(x, y, clusters=clusters, resamples=10_000)
+    correlation = clustered_correlation(x, y, clusters=clusters, resamples=10_000)
     level = normal_cdf(-math.sqrt(20 / 19) * student_quantile(0.975, 19))
     for estimate, plain in (
-        (found.spearman, spearman_rho),
-        (found.kendall, kendall_tau),
+        (correlation.spearman, spearman_rho),
+        (correlation.kendall, kendall_tau),
     ):
-        draws = [[k for cluster in each for k in members[cluster]] for each in drawn]
-        those = [plain([x[k] for k in each], [y[k] for k in each]) for each in draws]
+        draws = [
+            [k for cluster in drawn_clusters for k in members[cluster]]
+            for drawn_clusters in drawn
+        ]
+        those = [plain([x[k] for k in draw], [y[k] for k in draw]) for draw in draws]
         assert estimate.ci_low == pytest.approx(np.quantile(those, level), abs=0.05)
         assert estimate.ci_high == pytest.approx(
             np.quantile(those, 1 - level), abs=0.05
@@ -188,7 +191,7 @@ def test_intervals_where_the_draws_do_not_vary() -> None:
     for estimate in (perfect.spearman, perfect.kendall):
         assert (estimate.value, estimate.ci_high) == (1.0, 1.0)
         assert estimate.ci_low == pytest.approx(1 - 2 * unseen)
-    # Three rows say nothing: some draws hold one row alone. Two have no coefficient.
+    # Three rows are uninformative: some draws hold only one of them. Two have no coefficient.
     few = rank_correlation(range(3), range(3))
     assert (few.kendall.value, few.kendall.ci_low, few.kendall.ci_high) == (
         1.0,
@@ -202,8 +205,13 @@ def test_intervals_where_the_draws_do_not_vary() -> None:
             rank_correlation([0], [0]).kendall,
         )
     )
-    found = clustered_correlation([1, 2, 3], [1, 2, 3], clusters="aaa").spearman
-    assert (found.value, found.ci_low, found.ci_high, found.n) == (1.0, -1.0, 1.0, 3)
+    correlation = clustered_correlation([1, 2, 3], [1, 2, 3], clusters="aaa").spearman
+    assert (
+        correlation.value,
+        correlation.ci_low,
+        correlation.ci_high,
+        correlation.n,
+    ) == (1.0, -1.0, 1.0, 3)
     generator = np.random.default_rng(1)
     x = generator.standard_normal(30)
     y = x + generator.standard_normal(30)
@@ -213,7 +221,7 @@ def test_intervals_where_the_draws_do_not_vary() -> None:
     assert wide.ci_low < narrow.ci_low < narrow.value < narrow.ci_high < wide.ci_high
 
 
-def test_bad_input_is_named() -> None:
+def test_wrong_input() -> None:
     with pytest.raises(ValueError, match="x and y must have the same length"):
         spearman_rho([1, 2], [1])
     with pytest.raises(ValueError, match="y must be finite"):
@@ -245,51 +253,58 @@ def test_laws_of_clustered_correlation(
 ) -> None:
     clusters = [row[0] for row in table]
     x, y = (np.array([row[k] for row in table], dtype=float) for k in (1, 2))
-    found = clustered_correlation(x, y, clusters=clusters, resamples=100)
+    correlation = clustered_correlation(x, y, clusters=clusters, resamples=100)
     # The coefficients are those without clusters, of three outputs and more.
-    enough = found.spearman.n >= 3
-    assert same(found.spearman.value, spearman_rho(x, y) if enough else math.nan)
-    assert same(found.kendall.value, kendall_tau(x, y) if enough else math.nan)
-    assert found.spearman.n + found.missing == len(table)
-    for estimate in (found.spearman, found.kendall):
+    enough = correlation.spearman.n >= 3
+    assert equal_or_nan(
+        correlation.spearman.value, spearman_rho(x, y) if enough else math.nan
+    )
+    assert equal_or_nan(
+        correlation.kendall.value, kendall_tau(x, y) if enough else math.nan
+    )
+    assert correlation.spearman.n + correlation.missing == len(table)
+    for estimate in (correlation.spearman, correlation.kendall):
         if not math.isnan(estimate.value):
             assert -1.0 <= estimate.ci_low <= estimate.value + 1e-12
             assert estimate.value - 1e-12 <= estimate.ci_high <= 1.0
-    # Neither a constant more, nor the rows' order, nor the clusters' names change
-    # anything.
+    # Adding a constant, reordering rows and renaming clusters change nothing.
     assert repr(
         clustered_correlation(x + 0.1, y, clusters=clusters, resamples=100)
-    ) == repr(found)
+    ) == repr(correlation)
     mixed = shuffle.sample(range(len(table)), len(table))
     names = [clusters[k] + "'" for k in mixed]
     assert repr(
         clustered_correlation(x[mixed], y[mixed], clusters=names, resamples=100)
-    ) == repr(found)
+    ) == repr(correlation)
     away = clustered_correlation(-x, y, clusters=clusters, resamples=100)
-    assert same(away.kendall.value, -found.kendall.value)
+    assert equal_or_nan(away.kendall.value, -correlation.kendall.value)
 
 
 def test_annotators_by_hand() -> None:
     ann, ben, cy = [10.0, 20, 30, 40], [10.0, 30, 20, 40], [40.0, 20, 30, 10]
-    found = among_annotators([ann, ben, cy], clusters="abcd")
+    correlation = among_annotators([ann, ben, cy], clusters="abcd")
     # Means of the other two: 25 25 25 25 (ann: not defined), 25 20 30 25 (ben), 10 25
     # 25 40 (cy).
     ben_rho, cy_rho = (
         spearman_rho(ben, [25, 20, 30, 25]),
         spearman_rho(cy, [10, 25, 25, 40]),
     )
-    assert found.spearman.value == pytest.approx((ben_rho + cy_rho) / 2)
+    assert correlation.spearman.value == pytest.approx((ben_rho + cy_rho) / 2)
     # ben: of six pairs 2 in order, 3 not, 1 tied in the mean; cy: 0 in order, 5 not, 1
     # tied.
     taus = (2 - 3) / math.sqrt(6 * 5), (0 - 5) / math.sqrt(6 * 5)
-    assert found.kendall.value == pytest.approx(sum(taus) / 2)
-    assert found.kendall.n == 4
-    # The second output was scored by one alone, the last by nobody.
-    found = among_annotators(
+    assert correlation.kendall.value == pytest.approx(sum(taus) / 2)
+    assert correlation.kendall.n == 4
+    # Only one annotator scored the second output, and nobody the last.
+    correlation = among_annotators(
         [[1, 5, 2, 3, NAN], [1, NAN, 2, 3, NAN], [NAN, NAN, 2, 3, NAN]],
         clusters="abcde",
     )
-    assert (found.spearman.value, found.spearman.n, found.missing) == (1.0, 3, 2)
+    assert (
+        correlation.spearman.value,
+        correlation.spearman.n,
+        correlation.missing,
+    ) == (1.0, 3, 2)
     for scores in ([], [[1.0, 2, 3]], [[1.0, 2, NAN], [NAN, NAN, 3.0]]):
         none = among_annotators(scores, clusters="abc")
         assert (
@@ -305,7 +320,7 @@ def test_annotators_by_hand() -> None:
     scores = [[0.1, 0.2, 0.3], [0.2, 0.3, 0.1], [0.3, 0.1, 0.2], [1.0, 2.0, 3.0]]
     # The fourth's reference is the same mean three times: only the other three have a
     # coefficient.
-    found = among_annotators(scores, clusters="abc")
+    correlation = among_annotators(scores, clusters="abc")
     others = [
         kendall_tau(
             own,
@@ -313,7 +328,10 @@ def test_annotators_by_hand() -> None:
         )
         for own in scores[:3]
     ]
-    assert found.kendall.value == pytest.approx(np.mean(others))
+    assert correlation.kendall.value == pytest.approx(np.mean(others))
+
+
+def test_monotone_functions_correlate_perfectly() -> None:
     generator = random.Random(3)
     for n in (2, 3, 19, 400):
         x = sorted(generator.random() for _ in range(n))
@@ -322,15 +340,22 @@ def test_annotators_by_hand() -> None:
             -1.0,
             -1.0,
         )
+
+
+def test_rows_with_missing_values_are_left_out() -> None:
     x, y = [1, 2, NAN, 4, 5, 6, 7], [2, 1, 3, NAN, 6, 5, NAN]
-    found = rank_correlation(x, y)
-    assert (found.spearman.n, found.kendall.n, found.missing) == (4, 4, 3)
+    correlation = rank_correlation(x, y)
+    assert (correlation.spearman.n, correlation.kendall.n, correlation.missing) == (
+        4,
+        4,
+        3,
+    )
     assert (
-        found.spearman.value
+        correlation.spearman.value
         == spearman_rho([1, 2, 5, 6], [2, 1, 6, 5])
         == pytest.approx(0.6)
     )
-    assert found == rank_correlation(
+    assert correlation == rank_correlation(
         *zip(
             *[(1, 2), (NAN, 9), (2, 1), (5, 6), (6, 5), (9, NAN), (9, NAN)], strict=True
         )
@@ -338,7 +363,7 @@ def test_annotators_by_hand() -> None:
 
 
 @given(table=rows)
-def test_tau_within_is_the_mean_of_each_items(
+def test_tau_within_is_the_mean_over_items(
     table: list[tuple[str, float, float]],
 ) -> None:
     table = [row for row in table if not math.isnan(row[1] + row[2])]
@@ -351,14 +376,14 @@ def test_tau_within_is_the_mean_of_each_items(
         for k in (1, 2)
     ]
     of = [items[row] for row in pairs.first]
-    found = mean_tau_within(*signs, items=of, clusters=of)
-    each = [
+    within = mean_tau_within(*signs, items=of, clusters=of)
+    taus = [
         kendall_tau(*([row[k] for row in table if row[0] == item] for k in (1, 2)))
         for item in dict.fromkeys(items)
     ]
-    defined = [tau for tau in each if not math.isnan(tau)]
-    assert found.n == len(defined)
-    assert same(found.value, sum(defined) / len(defined) if defined else NAN)
+    defined = [tau for tau in taus if not math.isnan(tau)]
+    assert within.n == len(defined)
+    assert equal_or_nan(within.value, sum(defined) / len(defined) if defined else NAN)
 
 
 def test_more_rows_than_fit_one_block() -> None:
@@ -367,13 +392,17 @@ def test_more_rows_than_fit_one_block() -> None:
     generator = np.random.default_rng(1)
     x = generator.integers(0, 50, 1100).astype(float)
     y = x + generator.normal(0, 20, 1100)
-    found = clustered_correlation(x, y, clusters=[k // 11 for k in range(1100)])
-    assert found.kendall.value == pytest.approx(kendall_tau(x, y), abs=1e-12)
-    assert found.spearman.value == pytest.approx(spearman_rho(x, y), abs=1e-12)
-    ends = [found.kendall.ci_low, found.kendall.value, found.kendall.ci_high]
+    correlation = clustered_correlation(x, y, clusters=[k // 11 for k in range(1100)])
+    assert correlation.kendall.value == pytest.approx(kendall_tau(x, y), abs=1e-12)
+    assert correlation.spearman.value == pytest.approx(spearman_rho(x, y), abs=1e-12)
+    ends = [
+        correlation.kendall.ci_low,
+        correlation.kendall.value,
+        correlation.kendall.ci_high,
+    ]
     assert all(a < b for a, b in pairwise(ends))
-    one, more = generator.integers(0, 500, (2, 2500))
+    first, more = generator.integers(0, 500, (2, 2500))
     outside = pytest.importorskip("scipy.stats")
-    assert kendall_tau(one, one + more) == pytest.approx(
-        float(outside.kendalltau(one, one + more)[0]), abs=1e-12
+    assert kendall_tau(first, first + more) == pytest.approx(
+        float(outside.kendalltau(first, first + more)[0]), abs=1e-12
     )

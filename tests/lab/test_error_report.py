@@ -60,25 +60,25 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_verdicts_have_a_type_and_its_reason_and_are_kept(store: Store) -> None:
-    found = judge_errors(PAIRS, session(lambda call: GOOD, store))
-    assert found == {
+def test_verdicts_have_a_type_and_a_reason_and_are_stored(store: Store) -> None:
+    verdicts = judge_errors(PAIRS, session(lambda call: GOOD, store))
+    assert verdicts == {
         str(number): ErrorVerdict("B", "Took the wrong sodium.")
         for number in range(1, 5)
     }
     again = session(lambda call: '{"error_type": "A", "reason": "x"}', store)
-    assert judge_errors(PAIRS, again) == found
+    assert judge_errors(PAIRS, again) == verdicts
     assert again.stats.calls == 0
 
 
-def test_verdicts_that_cannot_be_read_fail_or_differ(store: Store) -> None:
-    # Votes are on the type, and the reason is one of its own.
-    said = iter(
+def test_split_votes_and_unreadable_and_failed_verdicts(store: Store) -> None:
+    # The votes decide the type, and the reason is that of a vote for it.
+    replies = iter(
         f'{{"error_type": "{kind}", "reason": "{why}"}}'
         for kind, why in zip("ABA", "123", strict=True)
     )
     judge = JudgeSession(
-        ScriptedBackend(lambda call: next(said)),
+        ScriptedBackend(lambda call: next(replies)),
         JudgeOptions(votes=3),
         store,
         quiet=True,
@@ -87,19 +87,23 @@ def test_verdicts_that_cannot_be_read_fail_or_differ(store: Store) -> None:
     judge = session(
         lambda call: GOOD if len(call.messages) > 1 else "Type B, I think.", store
     )
-    assert {each.error_type for each in judge_errors(PAIRS, judge).values()} == {"B"}
+    assert {verdict.error_type for verdict in judge_errors(PAIRS, judge).values()} == {
+        "B"
+    }
     assert judge.stats.calls == 8
-    # What stays unreadable and what fails is no type, and what failed is asked again.
+    # Replies that stay unreadable and failed requests have no type; failed ones are repeated.
     others = [(item(number), "another") for number in range(5, 9)]
-    found = judge_errors(others[:1], session(lambda call: "still B", store))
-    assert found == {"5": ErrorVerdict(None, "judge: unreadable reply")}
+    verdicts = judge_errors(others[:1], session(lambda call: "still B", store))
+    assert verdicts == {"5": ErrorVerdict(None, "judge: unreadable reply")}
     failing = session(lambda call: NoReply(key=call.key, reason="timeout"), store)
     assert set(judge_errors(others[1:], failing).values()) == {
         ErrorVerdict(None, "judge: timeout")
     }
     assert {
-        each.error_type
-        for each in judge_errors(others[1:], session(lambda call: GOOD, store)).values()
+        verdict.error_type
+        for verdict in judge_errors(
+            others[1:], session(lambda call: GOOD, store)
+        ).values()
     } == {"B"}
 
 
@@ -125,7 +129,7 @@ PLANTED = [
 
 
 @pytest.mark.parametrize("reply", PLANTED)
-def test_a_planted_text_stays_inside_its_quotes(reply: str, store: Store) -> None:
+def test_planted_text_stays_quoted(reply: str, store: Store) -> None:
     content = judge_messages(item(1), reply)[0]["content"]
     plain = judge_messages(item(1), "reply")[0]["content"]
     before, _, after = plain.partition('"reply"')
@@ -140,7 +144,7 @@ def test_a_planted_text_stays_inside_its_quotes(reply: str, store: Store) -> Non
         ].error_type
         == "B"
     )
-    # A judge that repeats the reply is not taken at its word.
+    # A judge that only repeats the reply gives no verdict.
     echo = session(lambda call: str(call.messages[0]["content"]), store)
     assert judge_errors([(item(2), reply)], echo)["2"].error_type is None
 
@@ -156,7 +160,7 @@ def row(category: str, count: int) -> dict[str, Any]:
 
 
 def test_points_by_kind_and_number() -> None:
-    scored = [(row("lab", 2), place < 3, str(place)) for place in range(4)]
+    scored = [(row("lab", 2), number < 3, str(number)) for number in range(4)]
     scored += [
         (row("physical", 2), False, "p"),
         (row("risk", 2), True, "r"),
@@ -177,28 +181,33 @@ def test_points_by_kind_and_number() -> None:
     assert points[0].accuracy == pytest.approx(0.6)
     assert (points[0].ci_low, points[0].ci_high) == pytest.approx(wilson_interval(3, 5))
     alone, _ = accuracy_by_attributes(
-        [(row("lab", 2), place < 10, str(place)) for place in range(20)]
+        [(row("lab", 2), number < 10, str(number)) for number in range(20)]
     )
     shared, _ = accuracy_by_attributes(
-        [(row("lab", 2), place < 10, str(place // 5)) for place in range(20)]
+        [(row("lab", 2), number < 10, str(number // 5)) for number in range(20)]
     )
     assert shared[0].ci_high - shared[0].ci_low > alone[0].ci_high - alone[0].ci_low
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_numbers_of_attributes_are_those_of_the_paper() -> None:
+def test_numbers_of_attributes_equal_those_of_the_paper() -> None:
     counts: dict[str, list[int]] = {}
-    for each in read_rows("v1.0", "test", {"test": V1}):
-        number = count_attributes(each)
+    for entry in read_rows("v1.0", "test", {"test": V1}):
+        number = count_attributes(entry)
         assert number is not None
-        for name in (each["category"], kind_of(each), "all"):
+        for name in (entry["category"], kind_of(entry), "all"):
             counts.setdefault(name, []).append(number)
     # Khandekar et al. 2024, table 1: instances, fewest, most and mean number of
     # attributes.
     assert {
-        name: [len(found), min(found), max(found), round(sum(found) / len(found), 1)]
-        for name, found in counts.items()
+        name: [
+            len(numbers),
+            min(numbers),
+            max(numbers),
+            round(sum(numbers) / len(numbers), 1),
+        ]
+        for name, numbers in counts.items()
     } == TABLES["numbers_of_attributes_are_those_of_the_paper"]
 
 
@@ -206,34 +215,37 @@ def plot(*points: AttributePoint, title: str = "T") -> ElementTree.Element:
     return ElementTree.fromstring(attributes_svg(points, title=title))
 
 
-def test_plots_say_what_they_show() -> None:
-    found = plot(
+def test_plots_have_a_title_and_a_description() -> None:
+    svg = plot(
         AttributePoint("rule", 7, 12, 6, 0.5, 0.25, 0.75),
         AttributePoint("rule", 3, 4, 4, 1.0, 0.6, 1.0),
     )
-    assert len(found.findall(f".//{SVG}circle")) == 2
-    assert found.findtext(f"{SVG}title") == "T"
-    said = found.findtext(f"{SVG}desc") or ""
-    assert "3: 100.0% (60.0 to 100.0), n = 4; 7: 50.0% (25.0 to 75.0), n = 12" in said
-    assert found.get("role") == "img"
-    first, second = found.findall(f".//{SVG}circle")
+    assert len(svg.findall(f".//{SVG}circle")) == 2
+    assert svg.findtext(f"{SVG}title") == "T"
+    description = svg.findtext(f"{SVG}desc") or ""
+    assert (
+        "3: 100.0% (60.0 to 100.0), n = 4; 7: 50.0% (25.0 to 75.0), n = 12"
+        in description
+    )
+    assert svg.get("role") == "img"
+    first, second = svg.findall(f".//{SVG}circle")
     assert float(first.get("cx", "")) < float(second.get("cx", ""))
     # higher is further up
     assert float(first.get("cy", "")) < float(second.get("cy", ""))
-    assert {each.text for each in found.findall(f"{SVG}text")} >= {
+    assert {text.text for text in svg.findall(f"{SVG}text")} >= {
         "0%",
         "100%",
         "3",
         "7",
         "Number of attributes",
     }
-    found = plot(title="<script>alert(1)</script> & more")
-    assert found.findall(f".//{SVG}script") == []
-    assert found.findtext(f"{SVG}title") == "<script>alert(1)</script> & more"
-    assert "no points" in {each.text for each in found.findall(f"{SVG}text")}
+    svg = plot(title="<script>alert(1)</script> & more")
+    assert svg.findall(f".//{SVG}script") == []
+    assert svg.findtext(f"{SVG}title") == "<script>alert(1)</script> & more"
+    assert "no points" in {text.text for text in svg.findall(f"{SVG}text")}
 
 
-def test_files(tmp_path: Path) -> None:
+def test_written_files(tmp_path: Path) -> None:
     paths, data = write_attributes(
         tmp_path,
         "medcalc",

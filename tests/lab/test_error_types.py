@@ -50,10 +50,10 @@ def row(
     }
 
 
-def sort(case: Mapping[str, Any], reply: str) -> Sorted:
-    found = sort_error(case, reply)
-    assert found is not None
-    return found
+def classify(case: Mapping[str, Any], reply: str) -> Sorted:
+    sorted_error = sort_error(case, reply)
+    assert sorted_error is not None
+    return sorted_error
 
 
 PLANTED: dict[str, Any] = json_of(Path(__file__).parent / "planted_errors.json")
@@ -62,33 +62,32 @@ ROWS = {
     for name, (calculator_id, entities) in PLANTED["rows"].items()
 }
 LDL, DUE, HAS_BLED = ROWS["LDL"], ROWS["DUE"], ROWS["HAS_BLED"]
-# A: a constant that is missing, another formula, other points, a criterion that is not
-# known. B: another value for an entity, the other sex, a finding that is there and said
-# not to be. C: a calculation with another result than stated (paper, table 3), a sum,
-# the calendar. Undetermined: no working, right steps with another answer, working that
-# cannot be read.
+# A: a missing constant, another formula, other points, an unknown criterion. B: another
+# value of an entity, the other sex, a present finding that is denied. C: a calculation
+# whose stated result is wrong (paper, table 3), a sum, a date. Undetermined: no working,
+# right steps with another answer, unreadable working.
 CASES = [
-    (each["type"], ROWS[each["row"]], each["reasoning"], each["answer"])
-    for each in PLANTED["replies"]
+    (reply["type"], ROWS[reply["row"]], reply["reasoning"], reply["answer"])
+    for reply in PLANTED["replies"]
 ]
 
 
-@pytest.mark.parametrize(("wanted", "case", "reasoning", "answer"), CASES)
+@pytest.mark.parametrize(("error_type", "case", "reasoning", "answer"), CASES)
 @pytest.mark.parametrize("form", ["json", "text"])
 def test_constructed_replies(
-    wanted: str, case: Mapping[str, Any], reasoning: str, answer: str, form: str
+    error_type: str, case: Mapping[str, Any], reasoning: str, answer: str, form: str
 ) -> None:
     reply = json.dumps({"step_by_step_thinking": reasoning, "answer": answer})
-    found = sort(
+    sorted_error = classify(
         case, reply if form == "json" else f"{reasoning}\n\nFinal answer: {answer}"
     )
-    assert found.error_type == wanted, found.reason
-    assert found.reason
-    assert "\n" not in found.reason
+    assert sorted_error.error_type == error_type, sorted_error.reason
+    assert sorted_error.reason
+    assert "\n" not in sorted_error.reason
 
 
-def test_there_are_cases_of_each_type() -> None:
-    counts = Counter(wanted for wanted, *_ in CASES)
+def test_each_type_has_cases() -> None:
+    counts = Counter(error_type for error_type, *_ in CASES)
     assert set(counts) == set(TYPES) - {"D"}
     assert min(counts.values()) >= 8
     assert len({json.dumps(case) for _, case, *_ in CASES}) >= 12
@@ -96,9 +95,9 @@ def test_there_are_cases_of_each_type() -> None:
 
 @pytest.mark.parametrize(("reply", "reason"), TABLES["no_answer_is_another_error"])
 def test_no_answer_is_another_error(reply: str, reason: str) -> None:
-    found = sort(LDL, reply)
-    assert found.error_type == "D"
-    assert found.reason.startswith(reason)
+    sorted_error = classify(LDL, reply)
+    assert sorted_error.error_type == "D"
+    assert sorted_error.reason.startswith(reason)
 
 
 def test_rows_without_a_type() -> None:
@@ -127,23 +126,27 @@ def test_rows_without_a_type() -> None:
 
 
 @pytest.mark.parametrize(("text", "wrong"), PLANTED["calculations"])
-def test_what_counts_as_a_wrong_calculation(text: str, wrong: list[str]) -> None:
-    found = [each.text for each in read_working(text).equations if not each.right]
-    assert found == wrong
+def test_wrong_calculations(text: str, wrong: list[str]) -> None:
+    actual = [
+        equation.text for equation in read_working(text).equations if not equation.right
+    ]
+    assert actual == wrong
 
 
 WRITTEN = json_of(Path(__file__).parent / "written_scores.json")
 
 
 def test_written_scores_and_doses() -> None:
-    """Rules, weights and thresholds beside the patient's data.
-
-    Short forms, and findings without points.
-    """
+    """Rules, weights and thresholds beside the patient's data, short forms, and findings without points."""
     assert len(WRITTEN) == 35
-    for each in WRITTEN:
-        found = sort(row(each["calculator_id"], each["entities"]), each["reply"])
-        assert found.error_type == each["type"], (each["reply"], found.reason)
+    for case in WRITTEN:
+        sorted_error = classify(
+            row(case["calculator_id"], case["entities"]), case["reply"]
+        )
+        assert sorted_error.error_type == case["type"], (
+            case["reply"],
+            sorted_error.reason,
+        )
     patch = row(
         49,
         {
@@ -152,13 +155,13 @@ def test_written_scores_and_doses() -> None:
             "OxyCODONE Dose Per Day": [3, "per day"],
         },
     )
-    found = sort(
+    sorted_error = classify(
         patch, "25 × 2.4 = 60 and 10 × 3 × 1.5 = 45: 60 + 45 = 115. Answer: 155"
     )
-    assert found.error_type == "undetermined"
+    assert sorted_error.error_type == "undetermined"
 
 
-def test_planted_errors_are_found_in_every_layout() -> None:
+def test_planted_errors_in_every_layout() -> None:
     """At least 80 of 100 planted errors of scores get their type, no more than 2 another."""
     counts = medcalc_errors.tally(medcalc_errors.replies(11, 110, "scores"))
     assert {layout for _, layout, _ in counts} == set(medcalc_errors.LAYOUTS)
@@ -166,18 +169,18 @@ def test_planted_errors_are_found_in_every_layout() -> None:
         medcalc_errors.TRUTHS, medcalc_errors.LAYOUTS
     ):
         own = {
-            given: n
-            for (planted, place, given), n in counts.items()
-            if (planted, place) == (truth, layout)
+            error_type: n
+            for (planted, other_layout, error_type), n in counts.items()
+            if (planted, other_layout) == (truth, layout)
         }
         total = sum(own.values())
         right = sum(
             n for kind, n in own.items() if medcalc_errors.is_right(truth, kind)
         )
-        unsaid = 0 if truth == "none" else own.get("undetermined", 0)
+        undetermined = 0 if truth == "none" else own.get("undetermined", 0)
         assert total >= 30
         assert right >= 0.8 * total, (truth, layout, own)
-        assert total - right - unsaid <= 0.02 * total, (truth, layout, own)
+        assert total - right - undetermined <= 0.02 * total, (truth, layout, own)
 
 
 @settings(max_examples=20)
@@ -188,10 +191,7 @@ def test_planted_errors_are_found_in_every_layout() -> None:
 def test_a_threshold_is_never_the_patients_value(
     heart_rate: int, threshold: str
 ) -> None:
-    """The rule's number stands in the label.
-
-    The patient's stands elsewhere in the line, or not at all.
-    """
+    """The rule's number is in the label; the patient's is elsewhere in the line, or missing."""
     entities = {
         "Temperature": [37.0, "degrees celsius"],
         "Heart Rate or Pulse": [heart_rate, "beats per minute"],
@@ -201,14 +201,14 @@ def test_a_threshold_is_never_the_patients_value(
     case = row(51, entities)
     rest = "Temperature 37 °C: 0 points\n{}\nRespiratory rate 18: 0 points\nWBC 9,000: 0 points\nTotal: 0"
     seen = rest.format(f"Heart rate {threshold}: the pulse is {heart_rate}, 0 points")
-    assert sort(case, seen).error_type == "A"
+    assert classify(case, seen).error_type == "A"
     assert (
-        sort(case, rest.format(f"Heart rate {threshold}: 0 points")).error_type
+        classify(case, rest.format(f"Heart rate {threshold}: 0 points")).error_type
         == "undetermined"
     )
 
 
-def test_hostile_texts_end() -> None:
+def test_hostile_texts_terminate() -> None:
     for text in (
         "(" * 9000,
         "9^" * 5000,
@@ -219,14 +219,14 @@ def test_hostile_texts_end() -> None:
         "1 point, " * 2000,
     ):
         for case in (LDL, HAS_BLED):
-            found = sort(case, text + '\n{"answer": "5"}')
-            assert found.error_type in TYPES
+            sorted_error = classify(case, text + '\n{"answer": "5"}')
+            assert sorted_error.error_type in TYPES
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_on_our_own_steps_with_one_thing_wrong() -> None:
-    """Where the type is known, a type that is given is the right one in more than 99 of 100."""
+def test_own_steps_with_one_error() -> None:
+    """Where the true type is known, at least 99 of 100 determined types are right."""
     counts: Counter[tuple[str, str]] = Counter()
     for own in itertools.islice(read_rows("v1.0", "test", {"test": V1}), None, None, 2):
         result = recompute_or_none(own)
@@ -247,22 +247,22 @@ def test_on_our_own_steps_with_one_thing_wrong() -> None:
             except CalculatorInputError:
                 continue
             steps = other.explanation.rpartition("\n")[0]
-            found = sort_error(
+            sorted_error = sort_error(
                 own, json.dumps({"steps": steps, "answer": answer_text(other.answer)})
             )
-            if found is not None:
-                counts["B", found.error_type] += 1
+            if sorted_error is not None:
+                counts["B", sorted_error.error_type] += 1
         if isinstance(result.answer, float):
             reply = {
                 "steps": result.explanation.rpartition("\n")[0],
                 "answer": f"{result.answer * 1.23 + 2:.5g}",
             }
-            found = sort_error(own, json.dumps(reply))
-            if found is not None:
-                counts["C", found.error_type] += 1
+            sorted_error = sort_error(own, json.dumps(reply))
+            if sorted_error is not None:
+                counts["C", sorted_error.error_type] += 1
     for truth, least in (("B", 1000), ("C", 250)):
         total = sum(n for (true, _), n in counts.items() if true == truth)
-        given = total - counts[truth, "undetermined"]
+        typed = total - counts[truth, "undetermined"]
         assert total > least
-        assert given > 0.6 * total
-        assert counts[truth, truth] >= 0.99 * given
+        assert typed > 0.6 * total
+        assert counts[truth, truth] >= 0.99 * typed

@@ -32,13 +32,13 @@ def answer(call: Call) -> str:
     return json.dumps({"step_by_step_thinking": "Nothing to show.", "answer": "77777"})
 
 
-def errors(folder: Path) -> dict[str, Any]:
-    found = json_of(folder / "errors.json")
-    assert found["schema_version"] == 2
-    return dict(found["tasks"])
+def read_errors(folder: Path) -> dict[str, Any]:
+    report = json_of(folder / "errors.json")
+    assert report["schema_version"] == 2
+    return dict(report["tasks"])
 
 
-def lines(folder: Path) -> list[dict[str, str]]:
+def read_error_items(folder: Path) -> list[dict[str, str]]:
     with (folder / "error_items.csv").open(newline="") as stream:
         return list(csv.DictReader(stream))
 
@@ -47,13 +47,13 @@ def test_a_run_of_a_model(
     demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = ran(demos, tmp_path / "run", "medcalc", "openai-api/test-host/m")
-    asked = len(server.calls)
+    calls_before = len(server.calls)
     before = (folder / "answers.sqlite").stat().st_size
     assert main(["errors", str(folder), "--data", str(demos)]) == 0
-    assert len(server.calls) == asked  # the answers come from the store
+    assert len(server.calls) == calls_before  # the answers come from the store
     assert (folder / "answers.sqlite").stat().st_size == before
-    (entry,) = errors(folder).values()
-    rows = lines(folder)
+    (entry,) = read_errors(folder).values()
+    rows = read_error_items(folder)
     coverage = entry["rules"]["coverage"]
     assert (
         entry["examined"]
@@ -63,14 +63,14 @@ def test_a_run_of_a_model(
         >= 20
     )
     assert entry["wrong"] == entry["examined"] + entry["label_not_borne_out"]
-    given = {kind: each["count"] for kind, each in entry["rules"]["types"].items()}
+    counts = {kind: figure["count"] for kind, figure in entry["rules"]["types"].items()}
     assert Counter(row["error_type"] for row in rows) == Counter(
-        {**given, "undetermined": coverage["undetermined"]}
+        {**counts, "undetermined": coverage["undetermined"]}
     )
-    for each in entry["rules"]["types"].values():
-        assert each["bound_low"] == pytest.approx(each["count"] / coverage["asked"])
-        assert each["bound_high"] == pytest.approx(
-            (each["count"] + coverage["undetermined"]) / coverage["asked"]
+    for figure in entry["rules"]["types"].values():
+        assert figure["bound_low"] == pytest.approx(figure["count"] / coverage["asked"])
+        assert figure["bound_high"] == pytest.approx(
+            (figure["count"] + coverage["undetermined"]) / coverage["asked"]
         )
     assert {row["source"] for row in rows} == {"rules"}
     assert sum(point["n"] for point in entry["attributes"]["points"]) == entry["items"]
@@ -102,7 +102,7 @@ def test_with_a_judge(
     ]
     assert main(words) == 5
     assert "no verdict on every error (medcalc: " in capsys.readouterr().err
-    judged = errors(folder)["medcalc"]["judge"]
+    judged = read_errors(folder)["medcalc"]["judge"]
     missing = judged["coverage"]["asked"] - judged["n"]
     assert missing >= 1
     assert list(judged["coverage"]["unscored"]) == ["judge: unreadable reply"]
@@ -112,13 +112,13 @@ def test_with_a_judge(
     )
     assert "undetermined" not in judged["types"]
     assert judged["model"]["name"] == "openai-api/test-host/judge"
-    assert Counter(row["source"] for row in lines(folder)) == {
+    assert Counter(row["source"] for row in read_error_items(folder)) == {
         "rules": judged["n"] + missing,
         "judge": judged["n"] + missing,
     }
-    asked = len(server.calls)
+    calls_before = len(server.calls)
     assert main(words) == 5
-    assert len(server.calls) == asked
+    assert len(server.calls) == calls_before
 
 
 def test_without_errors_and_with_empty_answers(
@@ -128,19 +128,19 @@ def test_without_errors_and_with_empty_answers(
     capsys.readouterr()
     assert main(["errors", str(folder), "--data", str(demos), "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json_of(folder / "errors.json")
-    (entry,) = errors(folder).values()
+    (entry,) = read_errors(folder).values()
     assert entry["examined"] == 0
-    assert {each["value"] for each in entry["rules"]["types"].values()} == {None}
-    assert lines(folder) == []
+    assert {figure["value"] for figure in entry["rules"]["types"].values()} == {None}
+    assert read_error_items(folder) == []
     folder = ran(
         demos, tmp_path / "empty", "medcalc", "baseline/empty", ("--max-samples", "6")
     )
     assert main(["errors", str(folder), "--data", str(demos)]) == 0
-    (entry,) = errors(folder).values()
+    (entry,) = read_errors(folder).values()
     assert entry["rules"]["types"]["D"]["count"] == entry["examined"] >= 1
 
 
-def test_a_run_of_score_takes_its_file(
+def test_a_run_of_score_needs_its_responses(
     demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     items = load_task_data(MEDCALC, DATASET, data=demos, config="demo").items
@@ -165,13 +165,13 @@ def test_a_run_of_score_takes_its_file(
     assert main(score) == 0
     words = ["errors", str(folder), *data]
     assert main(words) == 3
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
         "answers.jsonl: this run scored it and keeps no texts. Give it with --responses FILE."
-        in told
+        in stderr
     )
     assert main([*words, "--responses", str(file)]) == 0
-    assert len(lines(folder)) == sum(
+    assert len(read_error_items(folder)) == sum(
         row["accuracy_agreed"] == 0.0 for row in read_items(folder)
     )
     file.write_text(file.read_text().replace("Done", "Made"))
@@ -179,7 +179,7 @@ def test_a_run_of_score_takes_its_file(
     assert "not the file that was scored" in capsys.readouterr().err
 
 
-def test_what_cannot_be(
+def test_wrong_use(
     demos: Path, tmp_path: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["errors", str(tmp_path)]) == 3
@@ -195,7 +195,7 @@ def test_what_cannot_be(
     results = json_of(folder / "results.json")
     recipe = results["tasks"]["medcalc"]["recipe"]
     capsys.readouterr()
-    for change, code, said in (
+    for change, code, message in (
         (
             {"prompts": {"set": "own", "sha256": "0" * 64}},
             2,
@@ -209,7 +209,7 @@ def test_what_cannot_be(
             json.dumps({**results, "tasks": {"medcalc": entry}})
         )
         assert main(words) == code
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     (folder / "results.json").write_text(json.dumps(results))
     (folder / "answers.sqlite").unlink()
     assert main(words) == 3

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,16 +43,16 @@ TABLES: dict[str, Any] = tables(__file__)
 def row(
     calculator_id: int, entities: dict[str, Any], label: str, **fields: Any
 ) -> dict[str, Any]:
-    """A built row; the limits are 5 % around a decimal label, else the label."""
-    made = synthetic_row(1, "1", find(calculator_id), ("", "", entities), label, "")
-    return {**made, "relevant_entities": json.dumps(entities), **fields}
+    """Builds a row; the limits are 5 % around a decimal label, otherwise the label itself."""
+    columns = synthetic_row(1, "1", find(calculator_id), ("", "", entities), label, "")
+    return {**columns, "relevant_entities": json.dumps(entities), **fields}
 
 
 COMA, PATCH = TABLES["coma"], TABLES["patch"]
 
 
 @pytest.mark.parametrize(
-    ("why", "calculator_id", "entities", "label", "verdict", "recomputed", "said"),
+    ("why", "calculator_id", "entities", "label", "verdict", "recomputed", "phrases"),
     TABLES["verdicts"],
 )
 def test_verdicts_and_their_reasons(
@@ -61,29 +62,29 @@ def test_verdicts_and_their_reasons(
     label: str,
     verdict: str,
     recomputed: str,
-    said: list[str],
+    phrases: list[str],
 ) -> None:
-    made = audit_row(row(calculator_id, entities, label))
-    assert (made.verdict, made.label, made.recomputed) == (
+    audited = audit_row(row(calculator_id, entities, label))
+    assert (audited.verdict, audited.label, audited.recomputed) == (
         verdict,
         label,
         recomputed,
     ), why
-    assert [text for text in said if text not in made.reason] == []
-    assert said or "Whatever was meant" not in made.reason
+    assert [text for text in phrases if text not in audited.reason] == []
+    assert phrases or "Whatever was meant" not in audited.reason
 
 
 @pytest.mark.parametrize("calculator_id", [1, 70, 999])
-def test_a_calculator_that_is_none_of_the_55(calculator_id: int) -> None:
+def test_an_unknown_calculator(calculator_id: int) -> None:
     unknown = {
         **row(21, COMA, "12"),
         "calculator_id": calculator_id,
         "calculator_name": "Apgar",
     }
-    made = audit_row(unknown)
-    assert (made.verdict, made.recomputed) == ("not computable", "")
-    assert f"no calculator {calculator_id}" in made.reason
-    assert summary([made])[1] == (
+    audited = audit_row(unknown)
+    assert (audited.verdict, audited.recomputed) == ("not computable", "")
+    assert f"no calculator {calculator_id}" in audited.reason
+    assert summary([audited])[1] == (
         str(calculator_id),
         "Apgar",
         "unknown",
@@ -95,11 +96,11 @@ def test_a_calculator_that_is_none_of_the_55(calculator_id: int) -> None:
     )
 
 
-def test_what_cannot_be_audited() -> None:
+def test_unreadable_rows() -> None:
     for text in (None, "", "[]", "nonsense", "[" * 10_000):
-        made = audit_row(row(21, COMA, "12", relevant_entities=text))
-        assert made.verdict == "not computable"
-        assert "relevant_entities: expected a JSON object" in made.reason
+        audited = audit_row(row(21, COMA, "12", relevant_entities=text))
+        assert audited.verdict == "not computable"
+        assert "relevant_entities: expected a JSON object" in audited.reason
     with pytest.raises(UsageError, match="the gold answer 'twelve' is no number"):
         audit_row(row(21, COMA, "12", ground_truth_answer="twelve"))
     assert recompute_or_none(row(49, PATCH, "240")) is None
@@ -111,9 +112,9 @@ def test_what_cannot_be_audited() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "lower", "upper", "answer", "agrees"), TABLES["what_agrees_with_a_label"]
+    ("label", "lower", "upper", "answer", "agrees"), TABLES["label_agreement"]
 )
-def test_what_agrees_with_a_label(
+def test_label_agreement(
     label: str, lower: Any, upper: Any, answer: Any, agrees: bool
 ) -> None:
     """Decimals within the limits, other answers exactly."""
@@ -132,15 +133,12 @@ def test_what_agrees_with_a_label(
         (1e-05, "1e-05"),
     ],
 )
-def test_answers_are_written_as_the_dataset_does(answer: Any, text: str) -> None:
+def test_answers_are_written_as_in_the_dataset(answer: Any, text: str) -> None:
     assert answer_text(answer) == text
 
 
 def test_the_demo_labels_all_agree() -> None:
-    """Every record of the demo was derived by hand.
-
-    The items of its scores add up to its labels.
-    """
+    """Every record of the demo was derived by hand, and the points of its scores add up to its labels."""
     verdicts = Counter(audit_row(entry).verdict for entry in demo_rows())
     assert verdicts == {"agrees": len(demo_rows())}
     scores = 0
@@ -155,7 +153,7 @@ def test_the_demo_labels_all_agree() -> None:
     assert scores >= 10
 
 
-def test_a_score_of_nothing_has_a_derivation() -> None:
+def test_derivations_of_scores() -> None:
     result = calculate(4, {"age": [30, "years"], "sex": "Male"})
     assert derivation(result) == "no item gives a point = 0"
     assert derivation(result, named=frozenset({"age"})) == "0 (Age 30 is under 65) = 0"
@@ -171,9 +169,9 @@ def test_a_score_of_nothing_has_a_derivation() -> None:
     assert label_quirks({**entry, "ground_truth_answer": "4"}) is None
 
 
-def test_written_rows_are_read_back(tmp_path: Path) -> None:
-    made = [audit_row(row(21, COMA, "16")), audit_row(row(49, PATCH, "240"))]
-    assert write_audit(iter(made), tmp_path / "out.csv") == made
+def test_the_written_file(tmp_path: Path) -> None:
+    audited = [audit_row(row(21, COMA, "16")), audit_row(row(49, PATCH, "240"))]
+    assert write_audit(iter(audited), tmp_path / "out.csv") == audited
     with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as stream:
         header, *rows = csv.reader(stream)
     assert tuple(header) == COLUMNS
@@ -185,7 +183,7 @@ def test_written_rows_are_read_back(tmp_path: Path) -> None:
         "recomputed_by_corrected",
     ) == COLUMNS
     assert rows == [
-        [str(getattr(entry, column)) for column in COLUMNS] for entry in made
+        [str(getattr(entry, column)) for column in COLUMNS] for entry in audited
     ]
     assert not any("\n" in cell for cells in rows for cell in cells)
 
@@ -206,20 +204,29 @@ def v1_audit() -> tuple[AuditedRow, ...]:
     return tuple(audit_file(V1))
 
 
+def audited_as(verdict: str) -> list[AuditedRow]:
+    return [entry for entry in v1_audit() if entry.verdict == verdict]
+
+
+def count_by_calculator(rows: Iterable[AuditedRow]) -> Counter[int]:
+    return Counter(entry.calculator_id for entry in rows)
+
+
 @pytest.mark.upstream
 @needs_shared
 def test_the_audit_of_v1() -> None:
-    """An independent audit of the file found the same.
+    """An independent audit of the file had the same result.
 
-    179 are wrong, 13 and 6 follow a convention, and 849 the rules give.
-
-    Ten of the 849 rest on a unit that cannot be meant, such as an albumin of 3.2 mg/dL.
+    179 labels are wrong, 13 and 6 follow a convention, and 849 agree with the rules. Ten
+    of the 849 rest on an impossible unit, such as an albumin of 3.2 mg/dL.
     """
-    rows = v1_audit()
-    assert Counter(entry.verdict for entry in rows) == {
-        **{"agrees": 839, "wrong": 179, "convention": 19, "not computable": 10}
+    assert Counter(entry.verdict for entry in v1_audit()) == {
+        "agrees": 839,
+        "wrong": 179,
+        "convention": 19,
+        "not computable": 10,
     }
-    unknown = [entry for entry in rows if entry.verdict == "not computable"]
+    unknown = audited_as("not computable")
     assert [entry.row for entry in unknown] == [
         284,
         595,
@@ -233,35 +240,32 @@ def test_the_audit_of_v1() -> None:
         824,
     ]
     assert all(entry.reason.endswith("Check the unit") for entry in unknown)
-    assert Counter(
-        entry.calculator_id for entry in rows if entry.verdict == "convention"
-    ) == {
-        33: 13,
-        49: 6,
+    assert count_by_calculator(audited_as("convention")) == {33: 13, 49: 6}
+    assert count_by_calculator(audited_as("wrong")) == {
+        3: 2,
+        7: 2,
+        13: 15,
+        15: 15,
+        17: 13,
+        21: 20,
+        23: 4,
+        27: 3,
+        28: 20,
+        29: 2,
+        32: 16,
+        36: 20,
+        43: 19,
+        44: 2,
+        46: 16,
+        51: 10,
     }
-    assert Counter(
-        entry.calculator_id for entry in rows if entry.verdict == "wrong"
-    ) == {
-        **{
-            3: 2,
-            7: 2,
-            13: 15,
-            15: 15,
-            17: 13,
-            21: 20,
-            23: 4,
-            27: 3,
-            28: 20,
-            29: 2,
-            32: 16,
-            36: 20,
-            43: 19,
-            44: 2,
-        },
-        **{46: 16, 51: 10},
-    }
-    wrong = [entry for entry in v1_audit() if entry.verdict == "wrong"]
-    assert len(wrong) == 179
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_reasons_of_wrong_labels() -> None:
+    wrong = audited_as("wrong")
+    assert wrong
     for entry in wrong:
         assert entry.reason.startswith("Label: ")
         assert "is none that is known" not in entry.reason
@@ -270,14 +274,16 @@ def test_the_audit_of_v1() -> None:
         assert len(entry.reason) < 1200
     # Without an answer: four comas with a part that could not be tested, two counts of
     # white cells per L. The others show how the right answer comes about.
-    assert Counter(entry.calculator_id for entry in wrong if not entry.recomputed) == {
-        21: 4,
-        51: 2,
-    }
-    # What the entities leave open: 13 contradict themselves, 6 have a tumor of unknown
-    # stage.
-    noted = Counter(entry.calculator_id for entry in wrong if "Note: " in entry.reason)
-    assert noted == {17: 13, 32: 6}
+    unanswered = [entry for entry in wrong if not entry.recomputed]
+    assert count_by_calculator(unanswered) == {21: 4, 51: 2}
+    # Ambiguous entities: 13 contradict themselves, 6 have a tumor of unknown stage.
+    noted = [entry for entry in wrong if "Note: " in entry.reason]
+    assert count_by_calculator(noted) == {17: 13, 32: 6}
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_points_of_scores_add_up_to_the_answer() -> None:
     counted = 0
     for scored in read_rows("v1.0", "test", {"test": V1}):
         result = recompute_or_none(scored)
@@ -294,18 +300,25 @@ def test_the_audit_of_v1() -> None:
         )
     # four comas have no total, three counts of white cells no unit
     assert counted == 18 * 20 - 4 - 3
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_page_has_rows_of_the_table() -> None:
     text = (ROOT / "docs" / "medcalc_audit.md").read_text(encoding="utf-8")
     table = summary(v1_audit())
     assert len(table) == len(CALCULATORS) + 2
     assert table[0] == ("id", "calculator", "output", "rows", *VERDICTS)
-    told = {
+    lines_of_page = {
         tuple(re.split(r"  +", line.strip()))
         for line in text.splitlines()
         if line.startswith("    ")
     }
     shown = [tuple(filter(None, cells)) for cells in table if cells[3] != cells[4]]
     assert len(shown) == 25
-    rows_told = {cells for cells in told if len(cells) >= 6 and cells[0] != "--"}
-    assert rows_told <= set(shown)
+    rows_of_page = {
+        cells for cells in lines_of_page if len(cells) >= 6 and cells[0] != "--"
+    }
+    assert rows_of_page <= set(shown)
     # the header, the nine calculators that it shows, and the totals
-    assert len(rows_told) == 11
+    assert len(rows_of_page) == 11

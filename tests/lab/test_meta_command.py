@@ -10,6 +10,7 @@ import pytest
 from medical_tasks.cli.entry import main
 from tests.case_tables import json_of
 from tests.cli.wrong_use import refuse, wrong_use
+from tests.lab.table_files import write
 from tests.support import write_run
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -53,20 +54,15 @@ def files(here: Path) -> None:
     write("preferences.csv", PREFERENCES)
 
 
-def write(name: str, text: str) -> str:
-    Path(name).write_bytes(text.encode())
-    return name
-
-
 def meta(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     assert main(["meta", *words, "--json"]) == 0
     return dict(json.loads(capsys.readouterr().out))
 
 
 def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
-    found = meta(capsys, "outputs.csv", "--preferences", "preferences.csv")
+    report = meta(capsys, "outputs.csv", "--preferences", "preferences.csv")
     assert [
-        found[key] for key in ("items", "systems", "outputs", "pairs", "clusters")
+        report[key] for key in ("items", "systems", "outputs", "pairs", "clusters")
     ] == [
         3,
         3,
@@ -74,7 +70,7 @@ def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
         9,
         3,
     ]
-    (compared,) = found["comparisons"]
+    (compared,) = report["comparisons"]
     assert (compared["one"], compared["other"]) == ("claims", "words")
     # v1: x-y opposite, x-z and y-z same. v2: x-y tied in claims, x-z and y-z opposite.
     # v3: x-y tied in words, two missing.
@@ -93,22 +89,33 @@ def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.approx(2 / 5),
         5,
     )
-    # People on the three opposite pairs: v1 x-y x, v2 x-z x, v2 y-z z. Claims says x,
+    # People on the three opposite pairs: v1 x-y x, v2 x-z x, v2 y-z z. Claims prefers x,
     # x, y; words y, z, z.
-    one, other = compared["preferences"]["one"], compared["preferences"]["other"]
-    assert (one["same"], one["opposite"], one["share"]["value"]) == (
+    claims_side, words_side = (
+        compared["preferences"]["one"],
+        compared["preferences"]["other"],
+    )
+    assert (
+        claims_side["same"],
+        claims_side["opposite"],
+        claims_side["share"]["value"],
+    ) == (
         2,
         1,
         pytest.approx(2 / 3),
     )
-    assert (other["same"], other["opposite"], other["share"]["value"]) == (
+    assert (
+        words_side["same"],
+        words_side["opposite"],
+        words_side["share"]["value"],
+    ) == (
         1,
         2,
         pytest.approx(1 / 3),
     )
-    # On all annotated pairs: v3 x-y as claims says and words does not tell, v2 x-y
-    # people see no difference.
-    claims, words = (each["preferences"] for each in found["alone"])
+    # On all annotated pairs: on v3 x-y people agree with claims, and words is tied; on v2
+    # x-y people see no difference.
+    claims, words = (metric["preferences"] for metric in report["alone"])
     assert (
         claims["same"],
         claims["opposite"],
@@ -131,7 +138,7 @@ def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
         1,
         4,
     )
-    assert found["preferences"] == {
+    assert report["preferences"] == {
         "annotators": 3,
         "answers": 12,
         "blank": 1,
@@ -141,8 +148,8 @@ def test_figures_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
-    found = meta(capsys, "outputs.csv")
-    (compared,) = found["comparisons"]
+    report = meta(capsys, "outputs.csv")
+    (compared,) = report["comparisons"]
     assert compared["preferences"] is None
     # Outputs in opposite pairs: v1 x y, v2 x y z. Means 85 55 75 60 25; claims .9 .5 .7
     # .7 .2, words .2 .6 .3 .4 .5.
@@ -161,11 +168,11 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.approx(8 / math.sqrt(9 * 9)),
         5,
     )
-    assert found["annotators"]["kendall"]["n"] == 7  # v3 x has both, v3 y one of them
-    assert [each["scores"]["kendall"]["n"] for each in found["alone"]] == [8, 8]
+    assert report["annotators"]["kendall"]["n"] == 7  # v3 x has both, v3 y one of them
+    assert [metric["scores"]["kendall"]["n"] for metric in report["alone"]] == [8, 8]
     # Tau over outputs, or within items: v1 (2 - 1) / 3; v2 -2 / sqrt(2 * 3); v3 has no
     # variation in words.
-    (pooled,) = found["kendall"]
+    (pooled,) = report["kendall"]
     (within,) = meta(capsys, "outputs.csv", "--kendall", "item")["kendall"]
     assert (pooled["n"], within["n"]) == (8, 2)
     assert within["value"] == pytest.approx((1 / 3 - 2 / math.sqrt(6)) / 2)
@@ -182,23 +189,23 @@ def test_scores_by_hand(capsys: pytest.CaptureFixture[str]) -> None:
     assert (exam["outputs"], exam["preferences"]["elsewhere"]) == (6, 8)
     three = write("three.csv", "item,system,a,b,c\nv,x,1,2,3\nv,y,2,1,5\n")
     against = meta(capsys, three, "--against", "b")["comparisons"]
-    assert [(each["one"], each["other"]) for each in against] == [
+    assert [(pair["one"], pair["other"]) for pair in against] == [
         ("b", "a"),
         ("b", "c"),
     ]
     every = meta(capsys, three)["comparisons"]
-    assert [(each["one"], each["other"]) for each in every] == [
+    assert [(pair["one"], pair["other"]) for pair in every] == [
         ("a", "b"),
         ("a", "c"),
         ("b", "c"),
     ]
     assert every[1]["pairs"]["same"] == 1
     turned = meta(capsys, three, "--less-is-better", "b")
-    assert [each["pairs"]["same"] for each in turned["comparisons"]] == [1, 1, 1]
+    assert [pair["pairs"]["same"] for pair in turned["comparisons"]] == [1, 1, 1]
     assert turned["less_is_better"] == ["b"]
 
 
-def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_tables(capsys: pytest.CaptureFixture[str]) -> None:
     words = [
         "meta",
         "outputs.csv",
@@ -208,46 +215,46 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         "made/meta.json",
     ]
     assert main(words) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(
+    output = capsys.readouterr().out
+    assert output.startswith(
         "9 outputs of 3 systems for 3 items: 9 pairs of outputs of one item.\n"
     )
-    rows = [line.split() for line in said.splitlines()]
+    rows = [line.split() for line in output.splitlines()]
     assert ["claims", "not", "words", "66.7"] in [row[:4] for row in rows]
     assert ["words", "not", "claims", "33.3"] in [row[:4] for row in rows]
-    assert "Preferences: 12 answers of 3 annotators on 5 pairs, 1 blank." in said
-    assert said.endswith("made/meta.json\n")
+    assert "Preferences: 12 answers of 3 annotators on 5 pairs, 1 blank." in output
+    assert output.endswith("made/meta.json\n")
     assert json_of(Path("made/meta.json")) == meta(capsys, *words[1:4])
 
 
-def test_no_disagreement_is_nan_and_not_zero(
+def test_shares_of_no_disagreement_are_nan(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write(
         "a.csv", "item,system,a,b,human_1\nv,x,1,2,5\nv,y,2,3,6\nw,x,1,1,\nw,y,1,1,\n"
     )
     write("p.csv", "item,system_a,system_b,annotator,preferred\nv,x,y,ann,y\n")
-    found = meta(capsys, "a.csv", "--preferences", "p.csv")
-    (compared,) = found["comparisons"]
+    report = meta(capsys, "a.csv", "--preferences", "p.csv")
+    (compared,) = report["comparisons"]
     assert compared["pairs"]["share_opposite"]["value"] == 0.0
     assert compared["preferences"]["one"]["share"] == NONE
     assert compared["scores"]["one"]["kendall"] == NONE
-    assert found["annotators"]["spearman"] == NONE  # one annotator
-    assert found["alone"][0]["preferences"]["share"]["value"] == 1.0
+    assert report["annotators"]["spearman"] == NONE  # one annotator
+    assert report["alone"][0]["preferences"]["share"]["value"] == 1.0
     # Two outputs with human scores: any two scores would agree wholly, or not at all.
-    assert found["alone"][0]["scores"]["spearman"] == {**NONE, "n": 2}
+    assert report["alone"][0]["scores"]["spearman"] == {**NONE, "n": 2}
     assert main(["meta", "a.csv", "--preferences", "p.csv"]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
         "n/a: no correlation is computed of fewer than 3 outputs; two are always in the same "
-        "order or the opposite one." in said
+        "order or the opposite one." in output
     )
     assert main(["meta", "outputs.csv"]) == 0
     assert "no correlation is computed" not in capsys.readouterr().out
 
 
 def kqa_run(folder: str, values: list[float], **recipe: Any) -> None:
-    made = {
+    full_recipe = {
         "task_version": "1-A",
         "data": {"name": "kqa", "rows_sha256": "a"},
         **recipe,
@@ -263,11 +270,13 @@ def kqa_run(folder: str, values: list[float], **recipe: Any) -> None:
         for n, value in enumerate(values)
     ]
     write_run(
-        Path(folder), {"schema_version": 1, "tasks": {"kqa": {"recipe": made}}}, rows
+        Path(folder),
+        {"schema_version": 1, "tasks": {"kqa": {"recipe": full_recipe}}},
+        rows,
     )
 
 
-def test_runs_by_two_judges_and_a_file_of_human_scores(
+def test_runs_with_two_judges_and_human_scores(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for system, judge, values in (
@@ -284,13 +293,17 @@ def test_runs_by_two_judges_and_a_file_of_human_scores(
         for judge in ("big", "small")
     ]
     columns = "comprehensiveness@big,comprehensiveness@small"
-    found = meta(capsys, *runs, "human.csv", "--metrics", columns)
+    report = meta(capsys, *runs, "human.csv", "--metrics", columns)
     # q9 is not in the runs
-    assert (found["outputs"], found["pairs"], found["human"]) == (6, 3, ["human_ann"])
-    pairs = found["comparisons"][0]["pairs"]
+    assert (report["outputs"], report["pairs"], report["human"]) == (
+        6,
+        3,
+        ["human_ann"],
+    )
+    pairs = report["comparisons"][0]["pairs"]
     assert [pairs[key] for key in ("same", "opposite", "tied")] == [1, 1, 1]
     # They disagree on one pair, and of its two outputs there is no correlation.
-    scores = found["comparisons"][0]["scores"]
+    scores = report["comparisons"][0]["scores"]
     assert [
         (scores[side]["kendall"]["n"], scores[side]["kendall"]["value"])
         for side in ("one", "other")
@@ -298,8 +311,8 @@ def test_runs_by_two_judges_and_a_file_of_human_scores(
         (2, None),
         (2, None),
     ]
-    assert found["tasks"] == {name.partition("=")[0]: "kqa" for name in runs}
-    assert len(found["sources"]) == 5
+    assert report["tasks"] == {name.partition("=")[0]: "kqa" for name in runs}
+    assert len(report["sources"]) == 5
     assert main(["meta", *runs, write("other.csv", "item,system,human\nQ0,a,1\n")]) == 2
     assert (
         "other.csv: none of its rows is an output of the runs; it begins with item 'Q0'"

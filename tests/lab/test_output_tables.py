@@ -28,10 +28,10 @@ from tests.case_tables import tabled
 from tests.support import toy_task, write_run
 
 GOOD = "item,system,cluster,section,a,b\nv1,x,p1,exam,1,0.5\nv1,y,p1,exam,2,\nv2,x,p1,plan,-3e1,n/a\n"
-STATED = "item,system_a,system_b,annotator,preferred\n"
+HEADER = "item,system_a,system_b,annotator,preferred\n"
 
 
-def read(folder: Path, *texts: str) -> OutputTable:
+def read_tables(folder: Path, *texts: str) -> OutputTable:
     sources, digests = [], {}
     for number, text in enumerate(texts):
         path = folder / f"{number}.csv"
@@ -42,7 +42,7 @@ def read(folder: Path, *texts: str) -> OutputTable:
 
 
 def test_a_table(tmp_path: Path) -> None:
-    table = read(tmp_path, "\ufeff" + GOOD.replace("\n", "\r\n"))
+    table = read_tables(tmp_path, "\ufeff" + GOOD.replace("\n", "\r\n"))
     assert [f"{row.item} {row.system} {row.cluster}" for row in table.rows] == [
         "v1 x p1",
         "v1 y p1",
@@ -60,7 +60,7 @@ def test_a_table(tmp_path: Path) -> None:
 
 
 def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
-    table = read(
+    table = read_tables(
         tmp_path,
         GOOD,
         "system,item,human\ny,v1,50\nx,v3,40\n",
@@ -73,58 +73,58 @@ def test_sources_are_joined_by_item_and_system(tmp_path: Path) -> None:
         ("v3", "x"),
     ]
     assert table.rows[1].scores == {"a": 2.0, "human": 50.0}
-    # without one, an item stands alone
+    # an item without a cluster is its own cluster
     assert [row.cluster for row in table.rows] == ["p1", "p1", "p1", "v3"]
     with pytest.raises(
         UsageError,
         match="column 'a' is 9 for item 'v1' of system 'x', and 1 in .*0.csv, row 2",
     ):
-        read(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
+        read_tables(tmp_path, GOOD, "item,system,a\nv1,x,9\n")
 
 
 @tabled("text", "message")
-def test_what_is_no_table(text: str, message: str, tmp_path: Path) -> None:
+def test_invalid_tables(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
-        read(tmp_path, text)
+        read_tables(tmp_path, text)
     assert message in str(raised.value)
 
 
-def test_messages_quote_no_sentence_and_name_what_is_no_text(tmp_path: Path) -> None:
+def test_messages_quote_no_sentence(tmp_path: Path) -> None:
     note = "The patient in bed four is a singer."
     for text in (
         f"item,system,a\nv,x,1\nw,x,{note}\n",
         f"item,system,{note},{note}\nv,x,1,1\n",
     ):
         with pytest.raises(UsageError) as raised:
-            read(tmp_path, text)
+            read_tables(tmp_path, text)
         assert "bed four" not in str(raised.value)
         assert f"a text of {len(note)} characters" in str(raised.value)
     with pytest.raises(MissingError, match="no such file. Give a table"):
         read_outputs(tmp_path / "none.csv")
 
 
-def stated(folder: Path, text: str) -> Path:
+def preferences_file(folder: Path, text: str) -> Path:
     path = folder / "preferences.csv"
-    path.write_text(STATED + text)
+    path.write_text(HEADER + text)
     return path
 
 
 def test_votes_of_pairs(tmp_path: Path) -> None:
-    table = read(tmp_path, "item,system,a\nv,x,1\nv,y,2\nv,z,3\n")
-    said = (
+    table = read_tables(tmp_path, "item,system,a\nv,x,1\nv,y,2\nv,z,3\n")
+    rows = (
         "v,x,y,ann,x\nv,y,x,ben,x\nv,x,y,cy,tie\nv,z,x,ann,\nv,z,y,ann,z\nw,x,y,ann,x\n"
     )
-    preferences = read_preferences(stated(tmp_path, said))
+    preferences = read_preferences(preferences_file(tmp_path, rows))
     assert (preferences.annotators, len(preferences.stated), preferences.blank) == (
         ("ann", "ben", "cy"),
         5,
         1,
     )
     votes, elsewhere = votes_of(preferences, table, output_pairs(["v"] * 3))
-    # Pairs x-y, x-z, y-z: the first output is the table's, whichever the row of
+    # Pairs x-y, x-z, y-z: the first output is the table's, whichever output the row of
     # preferences names first.
     assert (votes, elsewhere) == ([["first", "first", "tie"], [], ["second"]], 1)
-    others = read_preferences(stated(tmp_path, "V,x,y,ann,x\n"))
+    others = read_preferences(preferences_file(tmp_path, "V,x,y,ann,x\n"))
     with pytest.raises(
         UsageError,
         match="none of its pairs is among the compared outputs; it begins with item 'V'",
@@ -133,9 +133,9 @@ def test_votes_of_pairs(tmp_path: Path) -> None:
 
 
 @tabled("text", "message")
-def test_what_are_no_preferences(text: str, message: str, tmp_path: Path) -> None:
+def test_invalid_preferences(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError) as raised:
-        read_preferences(stated(tmp_path, text))
+        read_preferences(preferences_file(tmp_path, text))
     assert message in str(raised.value)
 
 
@@ -164,14 +164,14 @@ SCORES = {
 }
 
 
-def run(
+def write_toy_run(
     folder: Path,
     scores: Mapping[str, tuple[float | None, ...]] = SCORES,
     *,
     task: str = "toy",
     **recipe: Any,
 ) -> Path:
-    made = {
+    run_recipe = {
         "task_version": "1-A",
         "data": {"name": "d", "rows_sha256": "a", "source": {}},
         **recipe,
@@ -188,60 +188,65 @@ def run(
         }
         for key, values in scores.items()
     ]
-    write_run(folder, {"schema_version": 1, "tasks": {task: {"recipe": made}}}, rows)
+    write_run(
+        folder, {"schema_version": 1, "tasks": {task: {"recipe": run_recipe}}}, rows
+    )
     return folder
 
 
-def output_runs_read(*names: RunName, task: str | None = None) -> RunOutputs:
+def read_toy_runs(*names: RunName, task: str | None = None) -> RunOutputs:
     return read_runs(names, TASKS, task=task)
 
 
 def test_a_run_is_a_system_and_its_metrics_are_columns(tmp_path: Path) -> None:
-    found = output_runs_read(
-        *(RunName(folder=run(tmp_path / name), system=name) for name in "ab")
+    runs = read_toy_runs(
+        *(RunName(folder=write_toy_run(tmp_path / name), system=name) for name in "ab")
     )
     table = join_outputs(
-        found.rows, digests=found.digests, less_is_better=found.less_is_better
+        runs.rows, digests=runs.digests, less_is_better=runs.less_is_better
     )
     assert table.columns == ("recall", "overlap", "words")  # no denominators
     named = [f"{row.item} {row.system} {row.cluster}" for row in table.rows]
     assert named[:4] == ["v1/exam a v1", "v1/plan a v1", "v2/exam a v2", "v1/exam b v1"]
     assert table.rows[1].labels == {"section": "plan"}
-    # Neither a share without a denominator nor a verdict nobody reached is 0.
+    # Neither a share without a denominator nor a missing verdict is 0.
     assert [math.isnan(value) for value in table.column("recall")] == [
         False,
         True,
         True,
     ] * 2
     assert table.column("words")[:3] == [-9.0, -7.0, -5.0]
-    assert found.tasks == {"a": "toy", "b": "toy"}
-    assert set(found.digests) == {str(tmp_path / "a"), str(tmp_path / "b")}
+    assert runs.tasks == {"a": "toy", "b": "toy"}
+    assert set(runs.digests) == {str(tmp_path / "a"), str(tmp_path / "b")}
     # Runs may be of different tasks on the same rows.
     shot = RunName(
-        folder=run(tmp_path / "b", task="toy_one_shot", task_version="2-A"), system="b"
+        folder=write_toy_run(tmp_path / "b", task="toy_one_shot", task_version="2-A"),
+        system="b",
     )
-    assert output_runs_read(RunName(folder=tmp_path / "a", system="a"), shot).tasks == {
+    assert read_toy_runs(RunName(folder=tmp_path / "a", system="a"), shot).tasks == {
         "a": "toy",
         "b": "toy_one_shot",
     }
 
 
-def test_one_system_by_two_judges(tmp_path: Path) -> None:
+def test_one_system_with_two_judges(tmp_path: Path) -> None:
     other = {key: (1.0, *values[1:]) for key, values in SCORES.items()}
     names = [
-        RunName(folder=run(tmp_path / "big"), system="a", label="big"),
-        RunName(folder=run(tmp_path / "small", other), system="a", label="small"),
+        RunName(folder=write_toy_run(tmp_path / "big"), system="a", label="big"),
+        RunName(
+            folder=write_toy_run(tmp_path / "small", other), system="a", label="small"
+        ),
     ]
-    found = output_runs_read(*names)
-    table = join_outputs(found.rows, digests={})
+    runs = read_toy_runs(*names)
+    table = join_outputs(runs.rows, digests={})
     assert table.columns == ("recall@big", "overlap", "words", "recall@small")
     assert len(table.rows) == 3
     assert (table.column("recall@big")[0], table.column("recall@small")[0]) == (
         0.5,
         1.0,
     )
-    # What no judge decides differs: these are not the same outputs.
-    run(
+    # Metrics without a judge differ: these are not the same outputs.
+    write_toy_run(
         tmp_path / "small",
         {key: (1.0, 0.9, values[2]) for key, values in SCORES.items()},
     )
@@ -249,32 +254,37 @@ def test_one_system_by_two_judges(tmp_path: Path) -> None:
         UsageError,
         match="column 'overlap' is 0.9 for item 'v1/exam' of system 'a', and 0.25 in",
     ):
-        join_outputs(output_runs_read(*names).rows, digests={})
+        join_outputs(read_toy_runs(*names).rows, digests={})
 
 
-def test_what_cannot_be_compared(tmp_path: Path) -> None:
-    a = RunName(folder=run(tmp_path / "a"), system="a")
+def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
+    a = RunName(folder=write_toy_run(tmp_path / "a"), system="a")
     with pytest.raises(UsageError, match="two runs are named 'a'. Write SYSTEM=FOLDER"):
-        output_runs_read(a, a)
-    other = run(tmp_path / "b", data={"name": "d", "rows_sha256": "b"})
+        read_toy_runs(a, a)
+    other = write_toy_run(tmp_path / "b", data={"name": "d", "rows_sha256": "b"})
     with pytest.raises(UsageError, match="its data are .*'rows_sha256': 'b'"):
-        output_runs_read(a, RunName(folder=other, system="b"))
+        read_toy_runs(a, RunName(folder=other, system="b"))
     with pytest.raises(
         UsageError, match="its version of toy is 2-A, but that of another run is 1-A"
     ):
-        output_runs_read(
-            a, RunName(folder=run(tmp_path / "c", task_version="2-A"), system="c")
+        read_toy_runs(
+            a,
+            RunName(
+                folder=write_toy_run(tmp_path / "c", task_version="2-A"), system="c"
+            ),
         )
     with pytest.raises(UsageError, match="has no task 'toy_one_shot'; it has toy"):
-        output_runs_read(a, task="toy_one_shot")
+        read_toy_runs(a, task="toy_one_shot")
     with pytest.raises(UsageError, match="its task 'new' is not known to this version"):
-        output_runs_read(RunName(folder=run(tmp_path / "d", task="new"), system="d"))
+        read_toy_runs(
+            RunName(folder=write_toy_run(tmp_path / "d", task="new"), system="d")
+        )
     (tmp_path / "e").mkdir()
     with pytest.raises(MissingError, match=r"no results\.json there"):
-        output_runs_read(RunName(folder=tmp_path / "e", system="e"))
+        read_toy_runs(RunName(folder=tmp_path / "e", system="e"))
 
 
-def test_how_a_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = Path("runs/m=1")
     folder.mkdir(parents=True)

@@ -5,11 +5,11 @@
     hub.commits                   # every commit, the oldest first
 
 A commit must follow the head that it names, as on the Hub; `before_commit` lets another
-writer come first. Zip files are LFS objects: asked for by `batch`, sent with PUT to a
-server of their own (`FakeObjects`), told by `verify`, and named in the commit. `faults`
-holds, by the endpoint's word (`refs`, `paths-info`, `preupload`, `batch`, `verify`,
-`commit`, `tree`, `resolve`), what its next requests get instead of an answer: a status,
-or `hang`, or `lost` (done, and no reply is sent).
+writer come first. Zip files are LFS objects: requested by `batch`, sent with PUT to a
+server of their own (`FakeObjects`), confirmed by `verify`, and named in the commit.
+`faults` maps an endpoint's name (`refs`, `paths-info`, `preupload`, `batch`, `verify`,
+`commit`, `tree`, `resolve`) to what its next requests get instead of an answer: a
+status, or `hang`, or `lost` (done, but no reply is sent).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PAGE = 3  # entries of a page of a listing
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit: its hash, first line, all files, and by which commit each file came."""
+    """A commit: its hash, first line, all files, and the commit that added each file."""
 
     oid: str
     title: str
@@ -52,7 +52,7 @@ class _Server:
             target=self._http.serve_forever, kwargs={"poll_interval": 0.01}
         )
         self.endpoint = f"http://127.0.0.1:{self._http.server_port}"
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -65,7 +65,7 @@ class _Server:
 
 
 class FakeObjects(_Server):
-    """The storage of large files: PUT and GET by the SHA-256; as S3 it refuses an `Authorization` beside a signed address."""
+    """The storage of large files: PUT and GET by the SHA-256; like S3 it refuses an `Authorization` with a signed address."""
 
     def __init__(self) -> None:
         super().__init__(_ObjectHandler)
@@ -96,7 +96,7 @@ class FakeHub(_Server):
         return self.commits[-1]
 
     def __enter__(self) -> Self:
-        # What HF_HUB_OFFLINE said when huggingface_hub was imported; this Hub is on
+        # The value of HF_HUB_OFFLINE when huggingface_hub was imported; this Hub is on
         # this machine.
         self._offline, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, False
         self.objects.__enter__()
@@ -118,18 +118,20 @@ class FakeHub(_Server):
             oid = hashlib.sha1(
                 f"{len(self.commits)} {title}".encode(), usedforsecurity=False
             ).hexdigest()
-            made = Commit(
+            commit = Commit(
                 oid, title, {**self.head.files, name: content}, dict(self.head.by)
             )
-            made.by[name] = made
-            self.commits.append(made)
-            return made
+            commit.by[name] = commit
+            self.commits.append(commit)
+            return commit
 
     def at(self, revision: str) -> Commit | None:
         return (
             self.head
             if revision == "main"
-            else next((one for one in self.commits if one.oid == revision), None)
+            else next(
+                (commit for commit in self.commits if commit.oid == revision), None
+            )
         )
 
 
@@ -157,7 +159,7 @@ class _ObjectHandler(_Handler):
     def do_PUT(self) -> None:
         owner: FakeObjects = self.server.owner  # type: ignore[attr-defined]
         body = self._body()
-        owner.asked.append(self.command)
+        owner.requests.append(self.command)
         oid = self.path.removesuffix(_SIGNED).strip("/")
         signed = self.path.endswith(_SIGNED) and "Authorization" not in self.headers
         if owner.faults:
@@ -189,9 +191,9 @@ class _HubHandler(_Handler):
         self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         parts = urlsplit(self.path)
         kind, self.rest = self._kind(
-            [unquote(part) for part in parts.path.strip("/").split("/")]
+            [unquote(segment) for segment in parts.path.strip("/").split("/")]
         )
-        self.hub.asked.append(kind)
+        self.hub.requests.append(kind)
         planned = self.hub.faults.get(kind, [])
         fault = planned.pop(0) if planned else None
         answer = getattr(self, f"_{kind.replace('-', '_')}", None)
@@ -201,7 +203,7 @@ class _HubHandler(_Handler):
         elif isinstance(fault, int):
             self._reply(fault, {"error": "scripted fault"})
         elif self.headers.get("Authorization") != f"Bearer {TOKEN}" or answer is None:
-            # A private repository is not even told to be there.
+            # Whether a private repository exists is not revealed.
             self._reply(
                 404 if answer is None else 401,
                 {"error": "Repository not found"},
@@ -215,7 +217,7 @@ class _HubHandler(_Handler):
 
     @staticmethod
     def _kind(path: list[str]) -> tuple[str, list[str]]:
-        """The endpoint's word, and what follows it."""
+        """Returns the endpoint's name and the rest of the path."""
         repo = REPO.split("/")
         if path[:4] == ["api", "datasets", *repo] and len(path) > 4:
             return path[4], path[5:]
@@ -248,7 +250,7 @@ class _HubHandler(_Handler):
         )
 
     def _preupload(self) -> None:
-        said = []
+        files = []
         for file in json.loads(self.body)["files"]:
             stored, large = (
                 self.hub.head.files.get(file["path"]),
@@ -260,40 +262,40 @@ class _HubHandler(_Handler):
                 else {"oid": _digest(stored) if large else _blob(stored)}
             )
             mode = "lfs" if large else "regular"
-            said.append(
+            files.append(
                 {"path": file["path"], "uploadMode": mode, "shouldIgnore": False, **oid}
             )
-        self._reply(200, {"files": said})
+        self._reply(200, {"files": files})
 
     def _batch(self) -> None:
-        said = []
-        for wanted in json.loads(self.body)["objects"]:
+        objects = []
+        for requested in json.loads(self.body)["objects"]:
             actions = {
                 "upload": {
-                    "href": f"{self.hub.objects.endpoint}/{wanted['oid']}{_SIGNED}"
+                    "href": f"{self.hub.objects.endpoint}/{requested['oid']}{_SIGNED}"
                 },
                 "verify": {
                     "href": f"{self.hub.endpoint}/datasets/{REPO}.git/info/lfs/verify"
                 },
             }
-            # What is there already is not asked for again.
-            said.append(
+            # A stored object is not requested again.
+            objects.append(
                 {
-                    **wanted,
+                    **requested,
                     **(
                         {}
-                        if wanted["oid"] in self.hub.objects.files
+                        if requested["oid"] in self.hub.objects.files
                         else {"actions": actions}
                     ),
                 }
             )
-        self._reply(200, {"transfer": "basic", "objects": said})
+        self._reply(200, {"transfer": "basic", "objects": objects})
 
     def _verify(self) -> None:
-        told = json.loads(self.body)
-        stored = self.hub.objects.files.get(told["oid"])
+        pointer = json.loads(self.body)
+        stored = self.hub.objects.files.get(pointer["oid"])
         self._reply(
-            200 if stored is not None and len(stored) == told["size"] else 404, {}
+            200 if stored is not None and len(stored) == pointer["size"] else 404, {}
         )
 
     def _commit(self) -> None:
@@ -315,12 +317,12 @@ class _HubHandler(_Handler):
                 base64.b64decode(file["content"]) if line["key"] == "file" else None
             )
         if content is None:
-            self._reply(400, {"error": "the file is not sent as it was asked for"})
+            self._reply(400, {"error": "the file is not sent as it was requested"})
             return
-        made = self.hub.add(
+        commit = self.hub.add(
             header["summary"], file["path"], content, parent=header.get("parentCommit")
         )
-        if made is None:
+        if commit is None:
             self._reply(
                 412,
                 {"error": "A commit has happened since. Please refresh and try again."},
@@ -328,12 +330,12 @@ class _HubHandler(_Handler):
         elif self.lost:
             self.close_connection = True
         else:
-            address = f"{self.hub.endpoint}/datasets/{REPO}/commit/{made.oid}"
-            self._reply(200, {"commitUrl": address, "commitOid": made.oid})
+            address = f"{self.hub.endpoint}/datasets/{REPO}/commit/{commit.oid}"
+            self._reply(200, {"commitUrl": address, "commitOid": commit.oid})
 
     def _tree(self) -> None:
         commit = self.hub.at(self.rest[0])
-        inside = "".join(f"{part}/" for part in self.rest[1:])
+        inside = "".join(f"{segment}/" for segment in self.rest[1:])
         names = (
             sorted(name for name in commit.files if name.startswith(inside))
             if commit
@@ -389,12 +391,12 @@ class _HubHandler(_Handler):
         code: str = "",
         headers: dict[str, str] | None = None,
     ) -> None:
-        told = {
+        all_headers = {
             "Content-Type": "application/json",
             **(headers or {}),
             **({"X-Error-Code": code} if code else {}),
         }
-        self._send(status, json.dumps(value).encode(), told)
+        self._send(status, json.dumps(value).encode(), all_headers)
 
 
 def _is_large(name: str) -> bool:
@@ -406,7 +408,7 @@ def _digest(content: bytes) -> str:
 
 
 def _blob(content: bytes) -> str:
-    """Hash of a file as git has it."""
+    """Returns git's hash of a file."""
     return hashlib.sha1(
         b"blob %d\0" % len(content) + content, usedforsecurity=False
     ).hexdigest()

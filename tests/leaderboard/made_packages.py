@@ -1,4 +1,4 @@
-"""Packages that the reader takes: real in every hash and number, small in their items."""
+"""Valid packages: real in every hash and number, with few items."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from medical_tasks.catalog import dataset_spec, task_spec
-from medical_tasks.leaderboard.board import event_name, package_name
+from medical_tasks.leaderboard.board import Board, event_name, package_name
 from medical_tasks.leaderboard.records import Event, Submitted, event_bytes
 from medical_tasks.leaderboard.submission_package.contents import (
     Submitter,
@@ -27,18 +27,18 @@ from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item, ItemScore, TaskSpec
 from tests.case_tables import tables
 
-__all__ = ["cases", "fill", "package", "recipe_of"]
+__all__ = ["accepted", "cases", "fill", "package", "recipe_of"]
 
 
 def cases(name: str) -> Any:
-    """What `cases/NAME.json` holds."""
+    """Reads `cases/NAME.json`."""
     return tables(__file__, name)
 
 
 def recipe_of(task: TaskSpec, /, **changes: Any) -> dict[str, Any]:
-    """A whole recipe of a task without a judge; the change of `data+` is one of its entries, of `data` the whole."""
+    """Returns a complete recipe of a task without a judge; `data=` replaces that section, and `data+` updates it."""
     data = dataset_spec(task.dataset)
-    made: dict[str, Any] = {
+    recipe: dict[str, Any] = {
         "suite": "medical-tasks 0.1.0",
         "task": task.name,
         "task_version": task.version,
@@ -70,12 +70,12 @@ def recipe_of(task: TaskSpec, /, **changes: Any) -> dict[str, Any]:
         "packages": {"numpy": "2.4.6"},
     }
     for name, value in changes.items():
-        made |= (
-            {name[:-1]: {**made[name[:-1]], **value}}
+        recipe |= (
+            {name[:-1]: {**recipe[name[:-1]], **value}}
             if name.endswith("+")
             else {name: value}
         )
-    return made
+    return recipe
 
 
 def package(
@@ -89,9 +89,9 @@ def package(
     recipe: Mapping[str, Any] | None = None,
     held: bool = True,
 ) -> bytes:
-    """A package of one task without a judge; the first items are right, the last ones unanswered.
+    """Makes a package of one task without a judge; the first items are right, the last ones unanswered.
 
-    Its answers may not be `held`, but published elsewhere.
+    With `held=False` it has no answers, which are then published elsewhere.
     """
     spec = task_spec(task)
     items = [
@@ -153,10 +153,17 @@ def package(
     return zip_bytes({"package.json": json.dumps(manifest).encode(), **files})
 
 
+def accepted(board: Board, content: bytes, **decision: Any) -> str:
+    """Submits and accepts a package; returns the submission's id."""
+    name = board.submit(content).id
+    board.decide(name, "accepted", by="keeper", **decision)
+    return name
+
+
 def fill(
     store: Path, count: int, draw: random.Random, *, first: int = 0, of: int = 40
 ) -> None:
-    """Puts so many accepted models into a store's folder, as a board would and without its care for the disk."""
+    """Writes accepted models into a store's folder, as a board would but without syncing the disk."""
     for number in range(first, first + count):
         organisation = f"Organisation {number % 97}"
         right = draw.randrange(of + 1)
@@ -168,7 +175,7 @@ def fill(
         )
         manifest = read_package(content).manifest
         digest = hashlib.sha256(content).hexdigest()
-        told = Submitted(
+        submitted = Submitted(
             submitter=manifest.submitter,
             tasks=manifest.tasks,
             package_bytes=len(content),
@@ -177,12 +184,12 @@ def fill(
         files = {
             package_name(manifest.id): content,
             event_name(manifest.id, 1): event_bytes(
-                Event(state="pending", at="2026-03-01T10:00:00Z"), told
+                Event(state="pending", at="2026-03-01T10:00:00Z"), submitted
             ),
             event_name(manifest.id, 2): event_bytes(
                 Event(state="accepted", at="2026-03-01T11:00:00Z", by="keeper")
             ),
         }
-        for name, each in files.items():
+        for name, data in files.items():
             (store / name).parent.mkdir(parents=True, exist_ok=True)
-            (store / name).write_bytes(each)
+            (store / name).write_bytes(data)

@@ -1,4 +1,4 @@
-"""The server in a process of its own, with the environment of a Space, which writes down whom it asks for something."""
+"""The server in a process of its own, with the environment of a Space; it records every outgoing connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Served", "served"]
 
 @dataclass(frozen=True)
 class Served:
-    """A running server: where it listens, and the folder of its temporary files, log and list of whom it asked."""
+    """A running server: its port, and the folder of its temporary files, log and record of outgoing connections."""
 
     port: int
     folder: Path
@@ -29,13 +29,13 @@ class Served:
         return f"http://127.0.0.1:{self.port}"
 
     def log(self) -> list[str]:
-        """Lines it has logged so far."""
+        """Returns the lines logged so far."""
         return (self.folder / "log").read_text(errors="replace").splitlines()
 
 
 @contextmanager
 def served(store: Path, *, folder: Path) -> Iterator[Served]:
-    """Serves a store, and fails if the server asked anybody for anything meanwhile; `folder` is an empty one."""
+    """Serves a store, and fails if the server opened an outgoing connection; `folder` must be empty."""
     (folder / "temporary").mkdir()
     environment = {
         **os.environ,
@@ -49,7 +49,7 @@ def served(store: Path, *, folder: Path) -> Iterator[Served]:
                 "-m",
                 "tests.leaderboard.served_pages",
                 str(store),
-                str(folder / "asked"),
+                str(folder / "requests"),
             ],
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -64,7 +64,7 @@ def served(store: Path, *, folder: Path) -> Iterator[Served]:
             folder / "log"
         ).read_text()
         yield Served(int(line.split()[1].strip("/").rsplit(":", 1)[1]), folder)
-        assert (folder / "asked").read_text() == ""
+        assert (folder / "requests").read_text() == ""
         assert process.poll() is None, (folder / "log").read_text()
     finally:
         process.terminate()
@@ -73,17 +73,17 @@ def served(store: Path, *, folder: Path) -> Iterator[Served]:
         process.stdout.close()
 
 
-def main(store: str, asked: Path) -> None:
-    """Serves, and writes down each name that is looked up and each host that is spoken to."""
+def main(store: str, requests: Path) -> None:
+    """Serves, and records each name that is looked up and each host that is connected to."""
     from medical_tasks.leaderboard import serving
 
-    asked.touch()
+    requests.touch()
 
     def watch(name: str, owner: Any) -> None:
         real = getattr(owner, name)
 
         def seen(*words: Any, **named: Any) -> Any:
-            with asked.open("a") as file:
+            with requests.open("a") as file:
                 print(name, *words, file=file)
             return real(*words, **named)
 

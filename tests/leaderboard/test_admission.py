@@ -1,4 +1,4 @@
-"""What is taken: results by their recipes, and names, where those that a person cannot tell apart are one."""
+"""Admission: results by their recipes, and names, where indistinguishable ones are the same."""
 
 from __future__ import annotations
 
@@ -32,43 +32,49 @@ from medical_tasks.leaderboard.submission_package.submitters import (
     name_problem,
 )
 from tests.case_tables import json_of
-from tests.leaderboard.made_packages import cases, package, recipe_of
+from tests.leaderboard.made_packages import accepted, cases, package, recipe_of
 
 CASES = cases("admission")
 
 
-def changed(
+def changed_package(
     recipe: Mapping[str, Any] | None = None, *, task: str = "medcalc", **entry: Any
 ) -> Package:
-    """A package of the form that the reader takes, whose numbers it would not."""
-    found = read_package(package(of=50, right=20))
-    was = found.results["tasks"]["medcalc"]
-    made = {**was, **entry, "recipe": recipe_of(task_spec(task), **(recipe or {}))}
+    """Makes a well-formed package whose numbers the reader would refuse."""
+    original = read_package(package(of=50, right=20))
+    was = original.results["tasks"]["medcalc"]
+    changed_entry = {
+        **was,
+        **entry,
+        "recipe": recipe_of(task_spec(task), **(recipe or {})),
+    }
     if task != "medcalc":
-        made["metrics"] = {task_spec(task).metrics[0].name: was["metrics"]["accuracy"]}
+        changed_entry["metrics"] = {
+            task_spec(task).metrics[0].name: was["metrics"]["accuracy"]
+        }
     return replace(
-        found,
-        manifest=replace(found.manifest, tasks=(task,)),
-        results={"schema_version": 1, "tasks": {task: made}},
-        items=[{**row, "task": task} for row in found.items],
+        original,
+        manifest=replace(original.manifest, tasks=(task,)),
+        results={"schema_version": 1, "tasks": {task: changed_entry}},
+        items=[{**row, "task": task} for row in original.items],
     )
 
 
-@pytest.mark.parametrize(("task", "recipe", "entry"), CASES["what_is_taken"])
-def test_what_is_taken(
+@pytest.mark.parametrize(("task", "recipe", "entry"), CASES["admitted_results"])
+def test_admitted_results(
     task: str, recipe: dict[str, Any], entry: dict[str, Any]
 ) -> None:
-    check_admission(changed(recipe, task=task, **entry))
+    check_admission(changed_package(recipe, task=task, **entry))
 
 
 @pytest.mark.parametrize(
-    ("task", "recipe", "entry", "message"), CASES["what_is_not_taken"]
+    ("task", "recipe", "entry", "message"), CASES["refused_results"]
 )
-def test_what_is_not_taken(
+def test_refused_results(
     task: str, recipe: dict[str, Any], entry: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(AdmissionError, match=message):
-        check_admission(changed(recipe, task=task, **entry))
+        check_admission(changed_package(recipe, task=task, **entry))
 
 
 PUBLISHED: dict[str, dict[str, object] | None] = {
@@ -84,13 +90,13 @@ PUBLISHED: dict[str, dict[str, object] | None] = {
 }
 
 
-def test_published_answers_need_not_be_held_nor_be_whole_and_have_no_rank() -> None:
-    found = read_package(
+def test_published_answers_may_be_partial_and_have_no_rank() -> None:
+    published = read_package(
         package(of=150, unanswered=40, right=20, recipe=PUBLISHED, held=False)
     )
-    assert found.answers == {}
-    check_admission(found)
-    assert marks(found.results["tasks"]["medcalc"]) == [
+    assert published.answers == {}
+    check_admission(published)
+    assert marks(published.results["tasks"]["medcalc"]) == [
         "Answers that others published, scored here (licence CC-BY-4.0; not known: prompts, decoding).",
         "They are to 110 of 150 items, which need not be like the others.",
     ]
@@ -101,7 +107,7 @@ def test_published_answers_need_not_be_held_nor_be_whole_and_have_no_rank() -> N
         check_admission(few)
 
 
-def test_what_is_said_of_published_answers_has_its_form() -> None:
+def test_wrong_fields_of_published_answers() -> None:
     for name, odd in (
         ("unknown", 7),
         ("licence", ["MIT"]),
@@ -113,7 +119,7 @@ def test_what_is_said_of_published_answers_has_its_form() -> None:
 
 
 @pytest.mark.parametrize("address", ["", "http://example.org/a", "https://localhost/a"])
-def test_answers_that_nobody_can_find_are_held(address: str) -> None:
+def test_answers_without_a_public_address_are_required(address: str) -> None:
     imported = {**(PUBLISHED["imported"] or {}), "address": address}
     with pytest.raises(
         PackageError, match=r"answers\.jsonl: lacks the answer|https:// address"
@@ -121,20 +127,20 @@ def test_answers_that_nobody_can_find_are_held(address: str) -> None:
         read_package(package(recipe={**PUBLISHED, "imported": imported}, held=False))
 
 
-def test_all_reasons_are_told_at_once() -> None:
-    with pytest.raises(AdmissionError) as told:
+def test_all_reasons_are_reported_together() -> None:
+    with pytest.raises(AdmissionError) as caught:
         check_admission(
-            changed(
+            changed_package(
                 {"task_version": "1-A", "max_samples": 1, "data+": {"config": "demo"}}
             )
         )
-    assert [line.split(":")[0] for line in str(told.value).splitlines()] == [
+    assert [line.split(":")[0] for line in str(caught.value).splitlines()] == [
         "not taken",
         *["  medcalc"] * 3,
     ]
 
 
-def test_what_is_taken_but_not_ranked_is_marked() -> None:
+def test_marks_of_results_without_a_rank() -> None:
     def entry(scored: int, **recipe: Any) -> dict[str, Any]:
         return {
             "coverage": {"asked": 1000, "scored": scored},
@@ -149,33 +155,36 @@ def test_what_is_taken_but_not_ranked_is_marked() -> None:
     assert marks(entry(979)) == [
         "Only 97.9 % of the items have a score, 98 % are needed for a rank."
     ]
-    (made,) = marks(entry(1000, prompts=None))
-    assert made.startswith("The answers were made outside this suite")
+    (mark,) = marks(entry(1000, prompts=None))
+    assert mark.startswith("The answers were made outside this suite")
 
 
 MODEL, ORGANISATION = "Honest Model 10", "Lab of Illness"
 CHARACTERS = tuple(
     chr(code) for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), "")
 )
-# Those that show nothing, by what their names say; none of them is in one category
-# alone.
+# Invisible characters, by their names; no single category has all of them.
 BLANK = re.compile(
     r"FILLER|VARIATION SELECTOR|JOINER|BLANK|INHERENT|INVISIBLE|ZERO WIDTH|MONGOLIAN FREE|TAG |SHORTHAND"
 )
 
 
-def replaced(text: str, wanted: Callable[[str, str], bool]) -> Iterator[str]:
-    """The text with one of its characters replaced by each that is wanted there."""
-    for each in CHARACTERS:
-        for place, was in enumerate(text):
-            if each != was and wanted(each, was):
-                yield text[:place] + each + text[place + 1 :]
+def with_replaced_character(
+    text: str, fits: Callable[[str, str], bool]
+) -> Iterator[str]:
+    """Yields the text with one character replaced by each that fits there."""
+    for character in CHARACTERS:
+        for position, was in enumerate(text):
+            if character != was and fits(character, was):
+                yield text[:position] + character + text[position + 1 :]
                 break
 
 
-def inserted(text: str, wanted: Callable[[str], bool]) -> Iterator[str]:
-    """The text with each character that is wanted after its third."""
-    return (text[:3] + each + text[3:] for each in CHARACTERS if wanted(each))
+def with_inserted_character(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
+    """Yields the text with each character that fits inserted after its third."""
+    return (
+        text[:3] + character + text[3:] for character in CHARACTERS if fits(character)
+    )
 
 
 FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
@@ -187,41 +196,45 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
             *(text[:n] + text[n:].swapcase() for n in range(1, len(text))),
         }
     ),
-    "compatible forms": lambda text: replaced(
+    "compatible forms": lambda text: with_replaced_character(
         text,
-        lambda one, was: (
-            unicodedata.normalize("NFKC", one).casefold() == was.casefold()
-            and not one.isascii()
+        lambda character, was: (
+            unicodedata.normalize("NFKC", character).casefold() == was.casefold()
+            and not character.isascii()
         ),
     ),
-    "nothing to be seen": lambda text: inserted(
-        text, lambda one: bool(BLANK.search(unicodedata.name(one)))
+    "nothing to be seen": lambda text: with_inserted_character(
+        text, lambda character: bool(BLANK.search(unicodedata.name(character)))
     ),
-    "format and direction": lambda text: inserted(
-        text, lambda one: unicodedata.category(one) == "Cf"
+    "format and direction": lambda text: with_inserted_character(
+        text, lambda character: unicodedata.category(character) == "Cf"
     ),
-    "marks": lambda text: inserted(
-        text, lambda one: unicodedata.category(one) in ("Mn", "Me")
+    "marks": lambda text: with_inserted_character(
+        text, lambda character: unicodedata.category(character) in ("Mn", "Me")
     ),
     "piles of marks": lambda text: iter(
         text[:3] + chr(0x300 + n) * 3 + chr(0x310) + chr(0x323) + text[3:]
         for n in range(40)
     ),
-    "spaces": lambda text: replaced(
-        text, lambda one, was: was == " " and unicodedata.category(one)[0] == "Z"
+    "spaces": lambda text: with_replaced_character(
+        text,
+        lambda character, was: was == " " and unicodedata.category(character)[0] == "Z",
     ),
-    "dashes and punctuation": lambda text: replaced(
-        text, lambda one, was: was == " " and unicodedata.category(one)[0] == "P"
+    "dashes and punctuation": lambda text: with_replaced_character(
+        text,
+        lambda character, was: was == " " and unicodedata.category(character)[0] == "P",
     ),
     "punctuation behind": lambda text: (
-        text + one for one in CHARACTERS if unicodedata.category(one)[0] == "P"
+        text + character
+        for character in CHARACTERS
+        if unicodedata.category(character)[0] == "P"
     ),
-    "other alphabets": lambda text: replaced(
+    "other alphabets": lambda text: with_replaced_character(
         text,
-        lambda one, was: (
-            one.isalpha()
+        lambda character, was: (
+            character.isalpha()
             and was in "oeaiscpxyh"
-            and unicodedata.name(one).startswith(
+            and unicodedata.name(character).startswith(
                 (
                     "CYRILLIC",
                     "GREEK",
@@ -235,7 +248,7 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
         ),
     ),
     "letters and digits": lambda text: iter(
-        text.replace(was, one)
+        text.replace(was, substitute)
         for was, alike in (
             ("l", "1I|i"),
             ("1", "lI|i"),
@@ -244,7 +257,7 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
             ("m", ["rn", "RN"]),
             ("M", ["rn"]),
         )
-        for one in alike
+        for substitute in alike
         if was in text
     ),
     "run together": lambda text: iter(
@@ -254,38 +267,38 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
 
 
 def variants(text: str) -> list[tuple[str, str]]:
-    """Family and variant."""
+    """Returns pairs of family and variant."""
     return [
-        (family, one)
-        for family, made in FAMILIES.items()
-        for one in dict.fromkeys(made(text))
-        if one != text
+        (family, variant)
+        for family, make in FAMILIES.items()
+        for variant in dict.fromkeys(make(text))
+        if variant != text
     ]
 
 
 def test_thousands_of_variants_are_refused_or_the_same_name() -> None:
     for text in (MODEL, ORGANISATION):
-        found = variants(text)
-        assert len(found) > 3000
-        assert {family for family, _ in found} == set(FAMILIES)
-        taken = [each for each in found if not name_problem(each[1])]
-        assert len(taken) > 60
-        assert [each for each in taken if name_key(each[1]) != name_key(text)] == []
+        pairs = variants(text)
+        assert len(pairs) > 3000
+        assert {family for family, _ in pairs} == set(FAMILIES)
+        accepted_names = [pair for pair in pairs if not name_problem(pair[1])]
+        assert len(accepted_names) > 60
+        assert [
+            pair for pair in accepted_names if name_key(pair[1]) != name_key(text)
+        ] == []
 
 
-@pytest.mark.parametrize(
-    "name", CASES["names_of_one_script_or_of_latin_with_one_of_east_asia"]
-)
-def test_names_of_all_who_write_them_so_are_taken(name: str) -> None:
+@pytest.mark.parametrize("name", CASES["accepted_names"])
+def test_accepted_names(name: str) -> None:
     assert name_problem(name) == ""
     assert name_key(name)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), CASES["names_that_differ_to_the_eye_are_two"]
+    ("first", "second"), CASES["visibly_different_names_are_distinct"]
 )
-def test_names_that_differ_to_the_eye_are_two(one: str, other: str) -> None:
-    assert name_key(one) != name_key(other)
+def test_visibly_different_names_are_distinct(first: str, second: str) -> None:
+    assert name_key(first) != name_key(second)
 
 
 @pytest.mark.parametrize(("name", "message"), CASES["a_refusal_names_the_character"])
@@ -302,17 +315,16 @@ def test_from_a_taken_name_to_its_replacement(
 
     def run(*words: str) -> tuple[int, str]:
         code = main(["leaderboard", *words, "--store", "board"])
-        said = capsys.readouterr()
-        return code, said.out + said.err
+        printed = capsys.readouterr()
+        return code, printed.out + printed.err
+
+    def accept(name: str, *more: str) -> tuple[int, str]:
+        return run("accept", name, "--by", "Ann", "--unverified", *more)
 
     board = Board(LocalStorage(Path("board")))
     first = board.submit(package("Honest Model", organisation="Org A", right=4)).id
-    board.decide(
-        first,
-        "accepted",
-        by="Ann",
-        verified={"package": first, "matches": True, "checks": []},
-    )
+    report = {"package": first, "matches": True, "checks": []}
+    board.decide(first, "accepted", by="Ann", verified=report)
     second = board.submit(package("HONEST MODEL", organisation="org a", right=1)).id
     beside = board.submit(
         package("Honest-Model", organisation="Somebody else", right=2)
@@ -327,37 +339,33 @@ def test_from_a_taken_name_to_its_replacement(
         assert taken in run(*words)[1]
     write_site(board, tmp_path / "site")
     queue = {
-        one["id"]: one for one in json_of(tmp_path / "site" / "data" / "queue.json")
+        entry["id"]: entry
+        for entry in json_of(tmp_path / "site" / "data" / "queue.json")
     }
     assert (queue[second]["notes"], queue[first]["notes"]) == ([taken], [])
-    assert {one["alike"] for one in queue.values()} == {queue[first]["alike"]}
-    code, said = run("accept", second, "--by", "Ann", "--unverified")
-    assert (code, taken in said, f"--replace {first}" in said) == (2, True, True)
-    code, said = run(
-        "accept", second, "--by", "Ann", "--unverified", "--replace", first
-    )
+    assert {entry["alike"] for entry in queue.values()} == {queue[first]["alike"]}
+    code, output = accept(second)
+    assert code == 2
+    assert taken in output
+    assert f"--replace {first}" in output
+    code, output = accept(second, "--replace", first)
     assert code == 2
     assert (
         f"medcalc of {first} (Honest Model, Org A) is verified, and of this one it is not"
-        in said
+        in output
     )
-    code, said = run(
-        "accept", second, "--by", "Ann", "--unverified", "--replace", beside
-    )
-    assert (
-        code,
-        f"got '{beside}'. There is {first} (Honest Model, Org A)." in said,
-    ) == (2, True)
-    code, said = run(
-        "accept", beside, "--by", "Ann", "--unverified", "--replace", first
-    )
-    assert (code, "There is none; leave it out." in said) == (2, True)
+    code, output = accept(second, "--replace", beside)
+    assert code == 2
+    assert f"got '{beside}'. There is {first} (Honest Model, Org A)." in output
+    code, output = accept(beside, "--replace", first)
+    assert code == 2
+    assert "There is none; leave it out." in output
     assert [entry.submission for entry in entries_of(board, published=False)] == [first]
-    code, said = run("accept", beside, "--by", "Ann", "--unverified")
+    code, output = accept(beside)
     assert code == 0
     assert (
         f"note: under this model's name another organisation has results: {first} (Honest Model, Org A)"
-        in said
+        in output
     )
     report = {"package": second, "matches": True, "checks": []}
     board.decide(second, "accepted", by="Ben", verified=report, replaces=first)
@@ -371,7 +379,7 @@ def test_from_a_taken_name_to_its_replacement(
     assert check_store(board).problems == ()
 
 
-def test_of_two_accepted_at_the_same_moment_the_first_is_shown(tmp_path: Path) -> None:
+def test_the_first_of_two_simultaneous_acceptances_is_shown(tmp_path: Path) -> None:
     board = Board(LocalStorage(tmp_path))
     first, second = (board.submit(package(name)).id for name in ("Model", "MODEL"))
     board.decide(first, "accepted", by="Ann")
@@ -384,7 +392,7 @@ def test_of_two_accepted_at_the_same_moment_the_first_is_shown(tmp_path: Path) -
         note
         == f"it is not shown: its name was taken before by {first} (Model, An organisation)"
     )
-    # An unverified one does not lower a verified one, whatever the events say.
+    # An unverified submission does not replace a verified one, whatever the events state.
     board.decide(first, "rejected", by="Ann", reason="x")
     report = {"package": first, "matches": True, "checks": []}
     board.decide(
@@ -401,16 +409,15 @@ def test_of_two_accepted_at_the_same_moment_the_first_is_shown(tmp_path: Path) -
     assert [entry.submission for entry in entries_of(board, published=False)] == [first]
 
 
-def test_events_of_before_there_was_a_word_for_it_are_read(tmp_path: Path) -> None:
+def test_events_of_format_1_are_read(tmp_path: Path) -> None:
     board = Board(LocalStorage(tmp_path))
-    name = board.submit(package()).id
-    board.decide(name, "accepted", by="Ann")
+    name = accepted(board, package())
     for number in (1, 2):
-        place = tmp_path / event_name(name, number)
-        place.write_text(
-            place.read_text()
+        path = tmp_path / event_name(name, number)
+        path.write_text(
+            path.read_text()
             .replace('"format": 2', '"format": 1')
             .replace(',\n "replaces": ""', "")
         )
-        assert "replaces" not in place.read_text()
+        assert "replaces" not in path.read_text()
     assert check_store(Board(board.storage)).problems == ()

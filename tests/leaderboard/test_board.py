@@ -1,4 +1,4 @@
-"""The board: submissions and their decisions, entries, and a store that was changed from outside."""
+"""The board: submissions, decisions, entries, and stores that were changed from outside."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from medical_tasks.leaderboard.submission_package.contents import (
 )
 from medical_tasks.leaderboard.submission_package.reading import read_package
 from medical_tasks.report.published.figures import all_published
-from tests.leaderboard.made_packages import cases, package
+from tests.leaderboard.made_packages import accepted, cases, package
 
 CASES = cases("board")
 
@@ -59,36 +59,39 @@ def states(submission: Submission) -> list[str]:
     return [event.state for event in submission.history]
 
 
-def test_a_package_is_taken(board: Board) -> None:
-    made = board.submit(PACKAGE)
-    assert (made.state, made.tasks, made.submitter.model) == (
+def test_a_submitted_package_is_pending(board: Board) -> None:
+    submission = board.submit(PACKAGE)
+    assert (submission.state, submission.tasks, submission.submitter.model) == (
         "pending",
         ("medcalc",),
         "A model",
     )
-    assert made.history[0].at == "2026-01-31T12:00:00Z"
-    assert board.storage.names() == [event_name(made.id, 1), package_name(made.id)]
+    assert submission.history[0].at == "2026-01-31T12:00:00Z"
+    assert board.storage.names() == [
+        event_name(submission.id, 1),
+        package_name(submission.id),
+    ]
     other = Board(board.storage)
     assert (
         other.submissions()
         == other.submissions("pending")
-        == [other.submission(made.id)]
-        == [made]
+        == [other.submission(submission.id)]
+        == [submission]
     )
     assert other.submissions("accepted") == []
-    assert other.package(made.id).manifest.id == made.id
-    assert other.results(made.id) == other.package(made.id).results
+    assert other.package(submission.id).manifest.id == submission.id
+    assert other.results(submission.id) == other.package(submission.id).results
 
 
-def test_the_same_package_is_told_with_its_state(board: Board) -> None:
-    made = board.submit(PACKAGE)
+def test_the_same_package_is_refused_with_its_state(board: Board) -> None:
+    submission = board.submit(PACKAGE)
     with pytest.raises(
         AlreadySubmittedError,
-        match=f"submitted before, 2026-01-31T12:00:00Z, as {made.id}; it is pending",
-    ) as told:
+        match=f"submitted before, 2026-01-31T12:00:00Z, as {submission.id}; it is pending",
+    ) as caught:
         board.submit(PACKAGE)
-    assert told.value.submission == made
-    board.decide(made.id, "rejected", by="Ann", reason="another data set")
+    assert caught.value.submission == submission
+    board.decide(submission.id, "rejected", by="Ann", reason="another data set")
     with pytest.raises(
         AlreadySubmittedError,
         match="it is rejected since .*: another data set. Nothing needs to be done",
@@ -98,29 +101,29 @@ def test_the_same_package_is_told_with_its_state(board: Board) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "state", "named", "message"), CASES["what_cannot_be_decided"]
+    ("before", "state", "named", "message"), CASES["invalid_decisions"]
 )
-def test_what_cannot_be_decided(
+def test_invalid_decisions(
     board: Board, before: list[Any], state: Any, named: dict[str, Any], message: str
 ) -> None:
     name = board.submit(PACKAGE).id
-    for each in before:
-        board.decide(name, each, by="A", reason="because")
+    for earlier in before:
+        board.decide(name, earlier, by="A", reason="because")
     was = board.submission(name)
     with pytest.raises(UsageError, match=message.replace("(by A)", r"\(by A\)")):
         board.decide(name, state, **named)
     assert board.submission(name) == was
 
 
-def test_a_verification_is_kept_in_the_event(board: Board) -> None:
+def test_events_store_the_verification(board: Board) -> None:
     name = board.submit(PACKAGE).id
     report = {
         "package": name,
         "matches": True,
         "checks": [{"name": "content", "outcome": "match", "detail": "as stated"}],
     }
-    made = board.decide(name, "accepted", by="A", verified=report)
-    assert made.history[-1].verified == report
+    decided = board.decide(name, "accepted", by="A", verified=report)
+    assert decided.history[-1].verified == report
     for wrong in ({**report, "matches": False}, {**report, "matches": 1}):
         other = board.submit(package(f"model {wrong['matches']}")).id
         with pytest.raises(
@@ -131,16 +134,20 @@ def test_a_verification_is_kept_in_the_event(board: Board) -> None:
             )
 
 
-def test_a_decision_that_comes_second_is_told(
+def test_a_second_decision_is_refused(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = board.submit(PACKAGE).id
     late = Board(board.storage)
-    known = late.submission(name)
+    stale = late.submission(name)
     board.decide(name, "accepted", by="Ann")
-    seen = iter([known])
+    seen = iter([stale])
     real = late.submission
-    monkeypatch.setattr(late, "submission", lambda each: next(seen, None) or real(each))
+    monkeypatch.setattr(
+        late,
+        "submission",
+        lambda submission_id: next(seen, None) or real(submission_id),
+    )
     with pytest.raises(
         UsageError,
         match=r"it is accepted since .* \(by Ann\). Nothing of yours was kept",
@@ -149,26 +156,28 @@ def test_a_decision_that_comes_second_is_told(
     assert states(board.submission(name)) == ["pending", "accepted"]
 
 
-def test_times_do_not_go_back(tmp_path: Path) -> None:
+def test_times_never_decrease(tmp_path: Path) -> None:
     name = board_at(tmp_path).submit(PACKAGE).id
-    made = board_at(tmp_path, NOON - timedelta(days=1)).decide(name, "accepted", by="A")
-    assert made.history[-1].at == made.history[0].at
+    decided = board_at(tmp_path, NOON - timedelta(days=1)).decide(
+        name, "accepted", by="A"
+    )
+    assert decided.history[-1].at == decided.history[0].at
 
 
-def _told_of(board: Board) -> Submission:
-    with pytest.raises(AlreadySubmittedError, match="it is pending") as told:
+def refused_submission(board: Board) -> Submission:
+    with pytest.raises(AlreadySubmittedError, match="it is pending") as caught:
         board.submit(PACKAGE)
-    return told.value.submission
+    return caught.value.submission
 
 
-def test_a_package_whose_event_was_lost_gets_it_when_it_is_seen(board: Board) -> None:
+def test_a_lost_event_is_restored(board: Board) -> None:
     name = board.submit(PACKAGE).id
     Path(board.storage.folder, event_name(name, 1)).unlink()  # type: ignore[attr-defined]
     for see in (
-        lambda one: one.submissions()[0],
-        lambda one: one.submission(name),
-        lambda one: one.decide(name, "accepted", by="A"),
-        _told_of,
+        lambda fresh: fresh.submissions()[0],
+        lambda fresh: fresh.submission(name),
+        lambda fresh: fresh.decide(name, "accepted", by="A"),
+        refused_submission,
     ):
         mended: Submission = see(Board(board.storage))
         assert states(mended)[0] == "pending"
@@ -180,7 +189,7 @@ def test_a_package_whose_event_was_lost_gets_it_when_it_is_seen(board: Board) ->
     assert (waiting.problems, waiting.waiting, waiting.events) == ((), (name,), 0)
 
 
-def test_a_full_store_is_shown_and_mended_later(
+def test_a_full_store_is_readable_and_completed_later(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = board.storage.create
@@ -193,14 +202,16 @@ def test_a_full_store_is_shown_and_mended_later(
 
     monkeypatch.setattr(board.storage, "create", create)
     name = board.submit(PACKAGE).id  # the package is safe
-    for one in (board, Board(board.storage)):
-        assert [each.id for each in one.submissions("pending")] == [name]
-        assert one.submission(name).submitter.model == "A model"
-        assert one.package(name).manifest.id == name
+    for same_store in (board, Board(board.storage)):
+        assert [submission.id for submission in same_store.submissions("pending")] == [
+            name
+        ]
+        assert same_store.submission(name).submitter.model == "A model"
+        assert same_store.package(name).manifest.id == name
         with pytest.raises(MissingError, match="No space left"):
-            one.decide(name, "accepted", by="A")
+            same_store.decide(name, "accepted", by="A")
         with pytest.raises(AlreadySubmittedError):
-            one.submit(PACKAGE)
+            same_store.submit(PACKAGE)
     assert board.storage.names() == [package_name(name)]
     full = False
     assert states(board.decide(name, "accepted", by="A")) == ["pending", "accepted"]
@@ -215,16 +226,18 @@ def test_a_full_store_is_shown_and_mended_later(
         (QueueLimits(total_bytes=2 * len(PACKAGE) + 999), r"have [\d,]+ bytes and this package [\d,]+, [\d,]+ may be together"),
     ],
 )  # fmt: skip
-def test_what_waits_has_a_limit(board: Board, queue: QueueLimits, message: str) -> None:
+def test_limits_of_pending_submissions(
+    board: Board, queue: QueueLimits, message: str
+) -> None:
     few = Board(board.storage, queue=queue)
     first, second = (few.submit(package(name)).id for name in ("a", "b"))
     Path(board.storage.folder, event_name(first, 1)).unlink()  # type: ignore[attr-defined]
     before = [name for name in board.storage.names() if name != event_name(first, 1)]
-    for one in (few, Board(board.storage, queue=queue)):
+    for same_store in (few, Board(board.storage, queue=queue)):
         with pytest.raises(QueueFullError, match=message):
-            one.submit(package("c", organisation="An ORGANISATION"))
+            same_store.submit(package("c", organisation="An ORGANISATION"))
         with pytest.raises(AlreadySubmittedError):
-            one.submit(package("a"))
+            same_store.submit(package("a"))
         assert [
             name for name in board.storage.names() if name != event_name(first, 1)
         ] == before
@@ -233,7 +246,7 @@ def test_what_waits_has_a_limit(board: Board, queue: QueueLimits, message: str) 
     assert Board(board.storage).submit(package("d")).state == "pending"
 
 
-def test_those_who_name_no_organisation_wait_by_model(board: Board) -> None:
+def test_submitters_without_an_organisation_are_counted_by_model(board: Board) -> None:
     few = Board(board.storage, queue=QueueLimits(of_submitter=1))
     few.submit(package("a", organisation=""))
     few.submit(package("b", organisation=""))
@@ -241,8 +254,8 @@ def test_those_who_name_no_organisation_wait_by_model(board: Board) -> None:
         few.submit(package("A", organisation=""))
 
 
-def changed(content: bytes, change: Any) -> bytes:
-    """Content with other entries (a dict), another text in a text's place (a list), or as it is called."""
+def changed_content(content: bytes, change: Any) -> bytes:
+    """Returns changed content: with other entries (a dict), with a replaced text (a list), or by the name of a change."""
     if isinstance(change, dict):
         return json.dumps({**json.loads(content), **change}).encode()
     if isinstance(change, list):
@@ -253,10 +266,8 @@ def changed(content: bytes, change: Any) -> bytes:
     )
 
 
-@pytest.mark.parametrize(
-    ("file", "change", "message"), CASES["what_was_changed_in_the_store"]
-)
-def test_what_was_changed_in_the_store_is_told_and_left_out(
+@pytest.mark.parametrize(("file", "change", "message"), CASES["damaged_files"])
+def test_damaged_files_are_reported_and_left_out(
     board: Board, file: str, change: Any, message: str
 ) -> None:
     name = board.submit(PACKAGE).id
@@ -264,14 +275,14 @@ def test_what_was_changed_in_the_store_is_told_and_left_out(
     if file in ("event 1", "event 2"):
         board.decide(name, "accepted", by="A")
     number = 2 if file == "event 2" else 1
-    place = Path(
+    path = Path(
         board.storage.folder,  # type: ignore[attr-defined]
         package_name(name) if file == "package" else event_name(name, number),
     )
     if change is None:
-        place.unlink()
+        path.unlink()
     else:
-        place.write_bytes(changed(place.read_bytes(), change))
+        path.write_bytes(changed_content(path.read_bytes(), change))
     fresh = Board(board.storage)
     (problem,) = check_store(fresh).problems
     assert message in problem
@@ -288,27 +299,26 @@ def test_what_was_changed_in_the_store_is_told_and_left_out(
 
 
 @pytest.mark.parametrize("unseen", ["package", "event"])
-def test_what_is_written_while_the_store_is_listed_is_not_taken_for_damage(
+def test_files_written_during_a_listing_are_not_damage(
     board: Board, monkeypatch: pytest.MonkeyPatch, unseen: str
 ) -> None:
-    made = board.submit(PACKAGE)
-    board.decide(made.id, "accepted", by="A")
-    left_out = package_name(made.id) if unseen == "package" else event_name(made.id, 1)
+    name = accepted(board, PACKAGE)
+    left_out = package_name(name) if unseen == "package" else event_name(name, 1)
     fresh = Board(board.storage)
     real = board.storage.names
-    # The walk through all folders came too early for one of the files.
+    # The listing of all folders came too early for one of the files.
     monkeypatch.setattr(
         board.storage,
         "names",
         lambda prefix="": [name for name in real(prefix) if prefix or name != left_out],
     )
-    assert [one.state for one in fresh.submissions()] == ["accepted"]
+    assert [submission.state for submission in fresh.submissions()] == ["accepted"]
     assert fresh.damaged == {}
 
 
 @pytest.fixture
 def daily(tmp_path: Path) -> Board:
-    """A day later each time the clock is asked."""
+    """A board whose clock advances by a day at each reading."""
     days = itertools.count(1)
     return Board(
         LocalStorage(tmp_path),
@@ -316,21 +326,15 @@ def daily(tmp_path: Path) -> Board:
     )
 
 
-def accepted(board: Board, content: bytes, replaces: str = "") -> str:
-    name = board.submit(content).id
-    board.decide(name, "accepted", by="A", replaces=replaces)
-    return name
-
-
-def submitted(board: Board) -> list[Entry]:
+def submitted_entries(board: Board) -> list[Entry]:
     return entries_of(board, published=False)
 
 
-def test_only_accepted_ones_are_shown(daily: Board) -> None:
+def test_only_accepted_submissions_are_shown(daily: Board) -> None:
     daily.submit(package("pending"))
     daily.decide(daily.submit(package("rejected")).id, "rejected", by="A", reason="x")
     name = accepted(daily, package("accepted", right=4))
-    (entry,) = submitted(daily)
+    (entry,) = submitted_entries(daily)
     assert (entry.model, entry.organisation, entry.task, entry.benchmark) == (
         "accepted",
         "An organisation",
@@ -355,7 +359,7 @@ def test_only_accepted_ones_are_shown(daily: Board) -> None:
     assert entry.recipe["task_version"] == "3-A"
 
 
-def test_limits_are_kept_and_what_was_taken_stays_whatever_they_become(
+def test_size_limits_apply_only_to_new_packages(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(
@@ -372,7 +376,10 @@ def test_limits_are_kept_and_what_was_taken_stays_whatever_they_become(
     with pytest.raises(PackageError, match="at most 200 to 1 are taken"):
         read_package(long)
     later = Board(LocalStorage(tmp_path))
-    assert ([entry.submission for entry in submitted(later)], later.damaged) == (
+    assert (
+        [entry.submission for entry in submitted_entries(later)],
+        later.damaged,
+    ) == (
         [name],
         {},
     )
@@ -383,37 +390,45 @@ def test_verdicts_on_trust_are_not_verified(daily: Board) -> None:
     (task,) = daily.submission(name).tasks
     report = {"package": name, "matches": True, "checks": [], "on_trust": [task]}
     daily.decide(name, "accepted", by="A", verified=report)
-    assert [entry.state for entry in submitted(daily)] == ["unverified"]
+    assert [entry.state for entry in submitted_entries(daily)] == ["unverified"]
     daily.decide(name, "rejected", by="A", reason="x")
     daily.decide(name, "accepted", by="A", reason="without a look")
-    assert [entry.state for entry in submitted(daily)] == ["unverified"]
+    assert [entry.state for entry in submitted_entries(daily)] == ["unverified"]
 
 
-def test_a_submission_takes_the_place_that_it_was_given(daily: Board) -> None:
+def test_a_submission_replaces_another(daily: Board) -> None:
     first = accepted(daily, package(right=1))
     other = accepted(daily, package(right=2, organisation="Somebody else"))
     setting = accepted(
         daily,
         package(right=3, recipe={"prompts": {"set": "official", "sha256": "cd" * 32}}),
-        first,
+        replaces=first,
     )
-    newest = accepted(daily, package("a MODEL", right=4), setting)
-    assert [entry.submission for entry in submitted(daily)] == [newest, setting, other]
+    newest = accepted(daily, package("a MODEL", right=4), replaces=setting)
+    assert [entry.submission for entry in submitted_entries(daily)] == [
+        newest,
+        setting,
+        other,
+    ]
     daily.decide(newest, "rejected", by="A", reason="withdrawn")
-    assert [entry.submission for entry in submitted(daily)] == [setting, other, first]
+    assert [entry.submission for entry in submitted_entries(daily)] == [
+        setting,
+        other,
+        first,
+    ]
     assert len(daily.submissions()) == 4
 
 
-def test_a_marked_one_is_shown_without_a_rank(daily: Board) -> None:
+def test_a_marked_result_has_no_rank(daily: Board) -> None:
     accepted(daily, package("whole", of=20, right=10))
     accepted(daily, package("partly", of=20, right=19, unanswered=1))
-    entries = submitted(daily)
+    entries = submitted_entries(daily)
     assert [(entry.model, len(entry.differences)) for entry in entries] == [
         ("partly", 1),
         ("whole", 0),
     ]
     assert [
-        str(place) for place in rank_ranges(entries, task_spec("medcalc").metrics[0])
+        str(ranks) for ranks in rank_ranges(entries, task_spec("medcalc").metrics[0])
     ] == [
         "None",
         "1",
@@ -428,18 +443,18 @@ def test_a_package_forged_together_with_its_event_is_left_out(
     daily: Board, results: str | None
 ) -> None:
     name = accepted(daily, package("forged"))
-    folder, made = Path(daily.storage.folder), io.BytesIO()  # type: ignore[attr-defined]
+    folder, archive = Path(daily.storage.folder), io.BytesIO()  # type: ignore[attr-defined]
     if results is not None:
-        with zipfile.ZipFile(made, "w") as file:
+        with zipfile.ZipFile(archive, "w") as file:
             file.writestr("results.json", results)
     was = hashlib.sha256((folder / package_name(name)).read_bytes()).hexdigest()
-    (folder / package_name(name)).write_bytes(made.getvalue())
+    (folder / package_name(name)).write_bytes(archive.getvalue())
     event = folder / event_name(name, 1)
     event.write_text(
-        event.read_text().replace(was, hashlib.sha256(made.getvalue()).hexdigest())
+        event.read_text().replace(was, hashlib.sha256(archive.getvalue()).hexdigest())
     )
     fresh = Board(daily.storage)
-    assert submitted(fresh) == []
+    assert submitted_entries(fresh) == []
     assert (
         "no package with results" in fresh.damaged[name]
         or "has no results of medcalc" in fresh.damaged[name]

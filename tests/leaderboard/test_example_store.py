@@ -1,4 +1,4 @@
-"""The example leaderboard: real runs beside answers that others published, which it marks and does not hold."""
+"""The example leaderboard: real runs, and answers that others published, which are marked and not included."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support import ROOT, SHARED, needs_shared
 
 STORE = ROOT / "space" / "example-store"
 LONGEST_QUOTE = 8
-"""Words in a row that a package may share with a source."""
+"""The number of consecutive words that no package may share with a source."""
 
 
 @functools.cache
@@ -43,10 +43,10 @@ def is_published(package: Package) -> bool:
     )
 
 
-def test_the_store_is_whole_and_says_whose_answers_are_whose(tmp_path: Path) -> None:
+def test_the_store_is_complete_and_names_its_sources(tmp_path: Path) -> None:
     board = Board(LocalStorage(shutil.copytree(STORE, tmp_path / "store")))
     assert not check_store(board).problems
-    # A judge that was not asked again leaves an entry unverified.
+    # An entry is unverified as long as its judge was not queried again.
     shown = Counter(
         (entry.task, entry.state) for entry in entries_of(board, published=False)
     )
@@ -62,18 +62,20 @@ def test_the_store_is_whole_and_says_whose_answers_are_whose(tmp_path: Path) -> 
     }
 
 
-def test_published_answers_are_named_with_their_source_and_not_held() -> None:
+def test_published_answers_have_a_source_and_are_not_included() -> None:
     catalogue = example_store.Catalogue.read()
-    told = {
+    expected = {
         (entry.model, entry.task, entry.file.address, entry.file.sha256)
         for entry in catalogue.entries
     }
-    found = set()
+    actual = set()
     for package in filter(is_published, packages()):
         ((task, entry),) = package.results["tasks"].items()
         imported = entry["recipe"]["imported"]
         (digest,) = imported["files"].values()
-        found.add((package.manifest.submitter.model, task, imported["address"], digest))
+        actual.add(
+            (package.manifest.submitter.model, task, imported["address"], digest)
+        )
         assert package.answers == {}
         assert not package.verdicts
         assert imported["licence"].startswith(("CC-BY", "MIT"))
@@ -82,10 +84,10 @@ def test_published_answers_are_named_with_their_source_and_not_held() -> None:
         assert all(
             row["answer_sha256"] for row in package.items if row["unscored"] is None
         )
-    assert found == told
+    assert actual == expected
 
 
-def test_the_pages_mark_published_answers_and_rank_none_of_them(tmp_path: Path) -> None:
+def test_pages_mark_published_answers_without_a_rank(tmp_path: Path) -> None:
     write_site(
         Board(LocalStorage(shutil.copytree(STORE, tmp_path / "store"))),
         tmp_path / "site",
@@ -103,13 +105,13 @@ def test_the_pages_mark_published_answers_and_rank_none_of_them(tmp_path: Path) 
         )
         group, task = board["groups"][row["group"]], board["tasks"][row["task"]]["name"]
         own = [
-            each
-            for each in board["groups"]
-            if each["task"] == task and not each["imported"]
+            other
+            for other in board["groups"]
+            if other["task"] == task and not other["imported"]
         ]
-        # By this they stand beside what was run on the same questions.
+        # So they are listed next to runs on the same questions.
         assert group["imported"]
-        assert all(each["data"] == group["data"] for each in own)
+        assert all(other["data"] == group["data"] for other in own)
         assert board["groups"].index(group) > max(
             map(board["groups"].index, own), default=-1
         )
@@ -126,7 +128,7 @@ def test_the_pages_mark_published_answers_and_rank_none_of_them(tmp_path: Path) 
     } <= direct
 
 
-def test_the_tables_of_the_documents_are_the_stores() -> None:
+def test_tables_of_the_documents_equal_those_of_the_store() -> None:
     for name, table in example_store.tables(STORE).items():
         document = example_store.TABLES[name].read_text(encoding="utf-8")
         assert example_store.in_document(document, name, table) == document
@@ -144,12 +146,14 @@ def test_the_short_table_of_the_documents_agrees_with_the_full_one() -> None:
     full = cells(example_store.tables(STORE)["medcalc"])
     assert len(shown) == 6
     assert [
-        row for row in shown if row not in [[*each[:3], each[5]] for each in full]
+        row
+        for row in shown
+        if row not in [[*full_row[:3], full_row[5]] for full_row in full]
     ] == []
 
 
 @needs_shared
-def test_the_store_fits_the_data_that_are_built_today(tmp_path: Path) -> None:
+def test_the_store_verifies_with_data_built_today(tmp_path: Path) -> None:
     for name, config, files in (
         ("medcalc_bench", "v1.0", "medcalc"),
         ("kqa", "answered", "kqa"),
@@ -159,16 +163,20 @@ def test_the_store_fits_the_data_that_are_built_today(tmp_path: Path) -> None:
             name, source=SHARED / "data" / files, config=config, out=tmp_path / name
         )
     # ACI-BENCH's claims are not here.
-    known = [each for each in packages() if "aci_bench" not in each.manifest.tasks]
-    assert len(known) == 9
-    found = [verify_package(each, VerifyOptions(data=tmp_path)) for each in known]
-    assert [each.differs for each in found] == [False] * 9
+    verifiable = [
+        package for package in packages() if "aci_bench" not in package.manifest.tasks
+    ]
+    assert len(verifiable) == 9
+    verifications = [
+        verify_package(package, VerifyOptions(data=tmp_path)) for package in verifiable
+    ]
+    assert [verification.differs for verification in verifications] == [False] * 9
     # The answers of five are published elsewhere.
-    assert sum(not each.unproven for each in found) == 4
+    assert sum(not verification.unproven for verification in verifications) == 4
 
 
 @needs_shared
-def test_nothing_of_a_source_is_quoted() -> None:
+def test_no_source_is_quoted() -> None:
     data = SHARED / "data"
     sources = [
         data / "medcalc" / "test_data_v1.csv",
@@ -195,7 +203,7 @@ def test_nothing_of_a_source_is_quoted() -> None:
         assert not held & runs
 
 
-def test_a_file_with_other_content_is_not_taken(tmp_path: Path) -> None:
+def test_a_file_with_other_content_is_refused(tmp_path: Path) -> None:
     file = example_store.Catalogue.read().entries[0].file
     (tmp_path / file.name).write_text("{}\n", encoding="utf-8")
     with pytest.raises(MissingError, match=f"with SHA-256 {file.sha256[:12]}"):

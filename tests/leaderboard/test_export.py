@@ -1,4 +1,4 @@
-"""`medical-tasks export`: what is written validates, readers of other tools find the run's own values in it, and nothing acts."""
+"""`medical-tasks export`: files validate, other tools read the run's values from them, and hostile texts are inert."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ HOSTILE = '=HYPERLINK("http://x.test")|</Label><!--[a](http://x.test) ![b](http:
 
 def read_every_eval_ever(folder: Path) -> Values:
     of_record, of_item = (
-        json_of(SCHEMAS / f"every_eval_ever{each}.json") for each in ("", "_item")
+        json_of(SCHEMAS / f"every_eval_ever{suffix}.json") for suffix in ("", "_item")
     )
-    told: Values = {}
+    values: Values = {}
     for path in folder.glob("data/*/acme/llm-7b/*.json"):
         record = json_of(path)
         jsonschema.validate(record, of_record)
@@ -56,10 +56,10 @@ def read_every_eval_ever(folder: Path) -> Values:
                 record["evaluation_id"],
                 record["model_info"]["id"],
             )
-        for each in record["evaluation_results"]:
-            task, metric = each["evaluation_result_id"].rsplit("/", 1)
-            told[task, metric] = each["score_details"]["score"]
-    return told
+        for result in record["evaluation_results"]:
+            task, metric = result["evaluation_result_id"].rsplit("/", 1)
+            values[task, metric] = result["score_details"]["score"]
+    return values
 
 
 class _Signatures(etree.Resolver):  # type: ignore[misc]
@@ -77,17 +77,17 @@ def read_card(folder: Path) -> Values:
     etree.XMLSchema(
         etree.fromstring((SCHEMAS / "chai_card.xsd").read_bytes(), parser)
     ).assertValid(card)
-    told: Values = {}
+    values: Values = {}
     for result in card.iter("{*}MetricResult"):
         value = json.loads(result.findtext("{*}ValueJson"))
         if named := re.match(
             r"(.*): (\w+)( \(.*\))?( \[not comparable\])?, n \d+$",
             result.findtext("{*}Label"),
         ):
-            told[named[1], named[2]] = value.get("estimate", value.get("value")) / (
+            values[named[1], named[2]] = value.get("estimate", value.get("value")) / (
                 100 if value["unit"] == "%" else 1
             )
-    return told
+    return values
 
 
 def read_tripod(folder: Path) -> Values:
@@ -103,21 +103,21 @@ def read_tripod(folder: Path) -> Values:
     )
     return {
         (task, name): float(value) / (100 if percent else 1)
-        for task, told in re.findall(
+        for task, text in re.findall(
             r"(\S+): (.*?)\. (?=\S+: |\|| )", items[16][2] + " |"
         )
-        for name, value, percent in number.findall(told)
+        for name, value, percent in number.findall(text)
     }
 
 
 def read_inspect(folder: Path) -> Values:
     log = pytest.importorskip("inspect_ai.log")
-    read = [log.read_eval_log(each.name) for each in log.list_eval_logs(str(folder))]
-    assert all(sample.scores for each in read for sample in each.samples)
+    read = [log.read_eval_log(info.name) for info in log.list_eval_logs(str(folder))]
+    assert all(sample.scores for eval_log in read for sample in eval_log.samples)
     return {
-        (each.eval.task.partition("/")[2], score.name): score.metrics["mean"].value
-        for each in read
-        for score in each.results.scores
+        (eval_log.eval.task.partition("/")[2], score.name): score.metrics["mean"].value
+        for eval_log in read
+        for score in eval_log.results.scores
     }
 
 
@@ -131,19 +131,19 @@ def read_lm_eval(folder: Path) -> Values:
     ]
     assert (
         len(samples)
-        == sum(each["effective"] for each in results["n-samples"].values())
+        == sum(counts["effective"] for counts in results["n-samples"].values())
         == 44
     )
     named = {
         task: [name for name in entry if name.endswith(",none")]
         for task, entry in results["results"].items()
     }
-    told = {
+    values = {
         (task, name[:-5]): results["results"][task][name]
         for task, names in named.items()
         for name in names
     }
-    return {key: value for key, value in told.items() if value != "N/A"}
+    return {key: value for key, value in values.items() if value != "N/A"}
 
 
 def read_csv(folder: Path) -> Values:
@@ -177,12 +177,12 @@ READERS = dict(
 
 @pytest.fixture(scope="module")
 def run(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    place = tmp_path_factory.mktemp("runs")
+    folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
+        patch.setenv("MEDICAL_TASKS_HOME", str(folder / "home"))
         yield ran(
             demos,
-            place / "run",
+            folder / "run",
             "medcalc,kqa",
             "baseline/random",
             ("--judge", "lexical"),
@@ -195,27 +195,25 @@ def test_each_form_validates_and_has_the_runs_values(
 ) -> None:
     mt.export(run, to=form, out=tmp_path / "out", data=demos, model_name="acme/llm-7b")
     tasks = json_of(run / "results.json")["tasks"]
-    # Where a form has a name alone, it says that a judge by words stands for itself.
+    # A form with only a metric's name marks in it that a lexical judge is not comparable.
     mark = "_not_comparable" if form in ("inspect-log", "lm-eval-json") else ""
-    told = [
-        (task, name, each)
+    metrics = [
+        (task, name, metric)
         for task in tasks
-        for name, each in tasks[task]["metrics"].items()
+        for name, metric in tasks[task]["metrics"].items()
     ]
     values = {
-        (task, name + mark * (not each.get("comparable", True))): each["value"]
-        for task, name, each in told
-        if each["value"] is not None
+        (task, name + mark * (not metric.get("comparable", True))): metric["value"]
+        for task, name, metric in metrics
+        if metric["value"] is not None
     }
     assert values
     rounded = 0.05 if form == "tripod-llm" else 1e-9
     assert READERS[form](tmp_path / "out") == pytest.approx(values, abs=rounded)
 
 
-def test_a_reply_that_is_not_there_is_no_empty_reply(
-    demos: Path, tmp_path: Path
-) -> None:
-    """An empty one would be scored again as a wrong answer."""
+def test_missing_replies_are_not_empty_replies(demos: Path, tmp_path: Path) -> None:
+    """An empty reply would be scored again as a wrong answer."""
     inspect_log = pytest.importorskip("inspect_ai.log")
     ids = [
         item["id"]
@@ -242,33 +240,35 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(
         str(demos),
     ]
     assert main([*words, "--out", str(scored)]) == 0
-    for responses, known in (([answers], ids[:2]), ((), [])):
-        made = mt.export(
+    for responses, answered_ids in (([answers], ids[:2]), ((), [])):
+        exported = mt.export(
             scored,
             to="inspect-log",
-            out=tmp_path / f"log{len(known)}",
+            out=tmp_path / f"log{len(answered_ids)}",
             data=demos,
             responses=responses,
         )
-        log = inspect_log.read_eval_log(str(made.files[0]))
-        assert [sample.id for sample in log.samples if sample.output.choices] == known
+        log = inspect_log.read_eval_log(str(exported.files[0]))
+        assert [
+            sample.id for sample in log.samples if sample.output.choices
+        ] == answered_ids
         assert (log.results.total_samples, log.results.completed_samples) == (
             len(ids),
             2,
         )
         assert log.eval.metadata["coverage"]["scored"] == 2
-        assert ("medcalc: the answers, which are not here" in made.left_open) == (
-            not known
+        assert ("medcalc: the answers, which are not here" in exported.left_open) == (
+            not answered_ids
         )
-    made = mt.export(
+    exported = mt.export(
         scored, to="lm-eval-json", out=tmp_path / "lm", data=demos, responses=[answers]
     )
-    lines = [json.loads(line) for line in made.files[1].read_text().splitlines()]
+    lines = [json.loads(line) for line in exported.files[1].read_text().splitlines()]
     assert [(line["doc_id"], line["resps"]) for line in lines] == [
         (0, [["The answer is 1."]]),
         (1, [[""]]),
     ]
-    assert json_of(made.files[0])["n-samples"]["medcalc"]["effective"] == 2
+    assert json_of(exported.files[0])["n-samples"]["medcalc"]["effective"] == 2
     mt.export(scored, to="csv", out=tmp_path / "csv", data=demos)
     with (tmp_path / "csv" / "metrics.csv").open(newline="") as file:
         row = next(csv.DictReader(file))
@@ -281,14 +281,14 @@ def test_a_reply_that_is_not_there_is_no_empty_reply(
 
 
 @pytest.mark.parametrize("form", export_formats())
-def test_nothing_of_a_hostile_run_acts(
+def test_hostile_texts_are_inert(
     form: Any, run: Path, demos: Path, tmp_path: Path
 ) -> None:
-    """Texts of a model, and names in a results.json that somebody sent."""
+    """Hostile are texts of a model, and names in a results.json from somebody else."""
     results = json_of(run / "results.json")
     entry = results["tasks"].pop("medcalc")
-    for part in (entry["metrics"], entry["breakdown"]["category"]):
-        part[HOSTILE] = part[next(iter(part))]
+    for section in (entry["metrics"], entry["breakdown"]["category"]):
+        section[HOSTILE] = section[next(iter(section))]
     entry["recipe"] |= {
         "task_version": HOSTILE,
         "suite": HOSTILE,
@@ -308,12 +308,12 @@ def test_nothing_of_a_hostile_run_acts(
     rows = [row | {"task": row["task"].replace("kqa", "../../../kqa")} for row in rows]
     write_run(tmp_path / "hostile", results, rows)
     out = tmp_path / "out" / "deep"
-    made = mt.export(
+    exported = mt.export(
         tmp_path / "hostile", to=form, out=out, data=demos, model_name="acme/llm-7b"
     )
-    assert all(path.resolve().is_relative_to(out) for path in made.files)
+    assert all(path.resolve().is_relative_to(out) for path in exported.files)
     assert "../../../kqa" in {task for task, _ in READERS[form](out)}
-    for text in (path.read_text(encoding="utf-8") for path in made.files):
+    for text in (path.read_text(encoding="utf-8") for path in exported.files):
         assert not any(
             word in text
             for word in ("/home/me", "/srv/secret", "sk-0123", "\x1b", "\x00")
@@ -328,7 +328,7 @@ def test_nothing_of_a_hostile_run_acts(
             )
 
 
-def test_what_is_left_open_and_what_is_missing_is_told(
+def test_open_fields_and_missing_packages_are_reported(
     run: Path,
     demos: Path,
     tmp_path: Path,
@@ -345,10 +345,10 @@ def test_what_is_left_open_and_what_is_missing_is_told(
         "--to",
     ]
     assert main([*words, "every-eval-ever", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert "model_info.developer" in said["left_open"]
-    assert len(said["files"]) == 4
-    Path(said["files"][0]).write_text("mine")
+    report = json.loads(capsys.readouterr().out)
+    assert "model_info.developer" in report["left_open"]
+    assert len(report["files"]) == 4
+    Path(report["files"][0]).write_text("mine")
     assert main([*words, "every-eval-ever"]) == 2
     assert "exists with other content. Nothing was written." in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "medical_tasks.harness.inspect_adapter", None)

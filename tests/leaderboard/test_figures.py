@@ -1,4 +1,4 @@
-"""The numbers that the pages compute in the browser, run by themselves and held against Python's."""
+"""The numbers that the pages compute in the browser, compared with those of Python."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def figures() -> Any:
     context = quickjs.Context()
     context.eval(assets_text("figures.js", "leaderboard/assets"))
     call = context.eval(
-        "(name, given) => { const r = Figures[name](...JSON.parse(given)); return r === undefined ? null : JSON.stringify(r); }"
+        "(name, text) => { const r = Figures[name](...JSON.parse(text)); return r === undefined ? null : JSON.stringify(r); }"
     )
 
-    def run(name: str, *given: Any) -> Any:
-        return json.loads(call(name, json.dumps(given)))
+    def run(name: str, *arguments: Any) -> Any:
+        return json.loads(call(name, json.dumps(arguments)))
 
     return run
 
@@ -46,7 +46,7 @@ numbers = st.floats(-1000, 1000) | st.integers(-4000, 4000).map(lambda n: n / 4)
 
 @settings(derandomize=True)
 @given(value=numbers, unit=st.sampled_from(["", "number", "per answer", "cosine"]))
-def test_a_number_is_written_as_everywhere(
+def test_numbers_are_formatted_as_in_python(
     figures: Any, value: float, unit: str
 ) -> None:
     ours, theirs = figures("number", value, unit), number(value, unit)
@@ -60,11 +60,11 @@ limits = st.tuples(st.integers(0, 8), st.integers(0, 8)).map(
 
 @settings(derandomize=True)
 @given(st.lists(limits, max_size=9))
-def test_ranks_are_those_of_the_board(
+def test_ranks_equal_those_of_the_board(
     figures: Any, intervals: list[tuple[float, float]]
 ) -> None:
     assert figures("ranges", intervals) == [
-        [place.first, place.last] for place in ranges(intervals)
+        [ranks.first, ranks.last] for ranks in ranges(intervals)
     ]
 
 
@@ -96,8 +96,8 @@ def test_the_interval_of_a_mean_covers_it(figures: Any) -> None:
 
 
 @pytest.mark.parametrize("share", [1, 4])
-def test_a_paired_difference_is_that_of_compare(figures: Any, share: int) -> None:
-    """Within half a point of the clustered paired bootstrap that `medical-tasks compare` takes."""
+def test_a_paired_difference_equals_that_of_compare(figures: Any, share: int) -> None:
+    """Within half a point of the clustered paired bootstrap of `medical-tasks compare`."""
     draw = np.random.default_rng(5)
     skill = draw.random(400 // share).repeat(share)
     a, b = (
@@ -105,31 +105,39 @@ def test_a_paired_difference_is_that_of_compare(figures: Any, share: int) -> Non
         (draw.random(400) < np.clip(skill + 0.08, 0, 1)).astype(float),
     )
     clusters = np.arange(400) // share
-    found = figures("paired", a.tolist(), b.tolist(), clusters.tolist())
+    paired = figures("paired", a.tolist(), b.tolist(), clusters.tolist())
     theirs = paired_bootstrap(a, b, clusters=clusters.tolist(), resamples=5000)
-    assert found["difference"] == pytest.approx(theirs.difference)
-    assert found["n"] == 400
-    assert (found["low"], found["high"]) == pytest.approx(
+    assert paired["difference"] == pytest.approx(theirs.difference)
+    assert paired["n"] == 400
+    assert (paired["low"], paired["high"]) == pytest.approx(
         (theirs.ci_low, theirs.ci_high), abs=0.005
     )
-    assert (found["better"], found["worse"]) == (int((b > a).sum()), int((b < a).sum()))
+    assert (paired["better"], paired["worse"]) == (
+        int((b > a).sum()),
+        int((b < a).sum()),
+    )
 
 
 def test_a_paired_difference_by_hand(figures: Any) -> None:
     # Gaps 1, 0, 0, -1 and twice more of each: mean 0; 12 clusters of one: half = 1.96
     # sqrt(6 * 12/11) / 12.
     a, b = [0, 1, 0, 1] * 3, [1, 1, 0, 0] * 3
-    found = figures("paired", a, b, list(range(12)))
-    assert (found["better"], found["worse"], found["same"], found["difference"]) == (
+    paired = figures("paired", a, b, list(range(12)))
+    assert (
+        paired["better"],
+        paired["worse"],
+        paired["same"],
+        paired["difference"],
+    ) == (
         3,
         3,
         6,
         0,
     )
-    assert found["high"] == pytest.approx(1.959964 * (6 * 12 / 11) ** 0.5 / 12)
-    # What either lacks is in no pair; fewer than ten sources have no interval.
-    found = figures("paired", [*a, None], [*b, 1], [1] * 13)
-    assert (found["n"], found["low"]) == (12, None)
+    assert paired["high"] == pytest.approx(1.959964 * (6 * 12 / 11) ** 0.5 / 12)
+    # An item that one of the two lacks is in no pair; fewer than ten sources have no interval.
+    paired = figures("paired", [*a, None], [*b, 1], [1] * 13)
+    assert (paired["n"], paired["low"]) == (12, None)
     assert figures("paired", [], [], [])["difference"] is None
 
 
@@ -138,12 +146,12 @@ def test_a_paired_difference_by_hand(figures: Any) -> None:
     st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12),
     st.booleans(),
 )
-def test_the_line_joins_what_none_beats(
+def test_the_line_joins_the_pareto_front(
     figures: Any, points: list[tuple[int, int]], higher: bool
 ) -> None:
     kept = {
-        points[place]
-        for place in figures(
+        points[index]
+        for index in figures(
             "pareto", [(x, y if higher else -y) for x, y in points], higher
         )
     }
@@ -157,16 +165,15 @@ def test_the_line_joins_what_none_beats(
 
 @settings(derandomize=True)
 @given(st.text(st.sampled_from("=+-@＝＋\t\r\n .1e\u00a0x,\"'"), max_size=6))
-def test_a_cell_is_inert_as_everywhere(figures: Any, text: str) -> None:
-    # The reader of CSV takes a lone line end for the end of a row: quoted, it comes
-    # back.
+def test_cells_are_inert_as_in_python(figures: Any, text: str) -> None:
+    # A CSV reader treats a bare line end as the end of a row, unless it is quoted.
     assert list(
         csv.reader(io.StringIO(figures("csv", [[text, "end"]]), newline=""))
     ) == [[table_cell(text), "end"]]
 
 
-def test_a_difference_of_counts_may_be_large(figures: Any) -> None:
-    a, b = [0.0] * 20, [float(place % 7) for place in range(20)]
+def test_differences_of_counts_may_exceed_one(figures: Any) -> None:
+    a, b = [0.0] * 20, [float(index % 7) for index in range(20)]
     (bounded, free) = (
         figures("paired", a, b, list(range(20)), *most) for most in ((), (1e9,))
     )

@@ -29,23 +29,25 @@ def store(
     )
 
 
-def test_files_go_there_and_back(hub: FakeHub) -> None:
-    one, other = store(hub), store(hub)
-    assert one.names() == []
-    one.create("events/ab/0001.json", b"{}")
-    one.create("submissions/ab/package.zip", bytes(range(256)))
-    assert other.read("submissions/ab/package.zip") == bytes(range(256))
-    assert other.read("events/ab/0001.json") == b"{}"
-    # Neither the README nor .gitattributes is one of ours; the listing has several
+def test_files_round_trip(hub: FakeHub) -> None:
+    first, second = store(hub), store(hub)
+    assert first.names() == []
+    first.create("events/ab/0001.json", b"{}")
+    first.create("submissions/ab/package.zip", bytes(range(256)))
+    assert second.read("submissions/ab/package.zip") == bytes(range(256))
+    assert second.read("events/ab/0001.json") == b"{}"
+    # Neither the README nor .gitattributes is a file of the store; the listing has several
     # pages.
-    assert other.names() == ["events/ab/0001.json", "submissions/ab/package.zip"]
+    assert second.names() == ["events/ab/0001.json", "submissions/ab/package.zip"]
     assert (
-        other.names("events/") == other.names("events/ab/00") == ["events/ab/0001.json"]
+        second.names("events/")
+        == second.names("events/ab/00")
+        == ["events/ab/0001.json"]
     )
     assert (
-        other.names("nothing/")
-        == other.names("events/zz/")
-        == other.names("../x")
+        second.names("nothing/")
+        == second.names("events/zz/")
+        == second.names("../x")
         == []
     )
     assert [commit.title.split()[:2] for commit in hub.commits[1:]] == [
@@ -54,7 +56,7 @@ def test_files_go_there_and_back(hub: FakeHub) -> None:
     ]
 
 
-def test_a_name_is_taken_once(hub: FakeHub) -> None:
+def test_a_name_is_stored_once(hub: FakeHub) -> None:
     store(hub).create("a", b"first")
     for content in (b"second", b"first"):
         with pytest.raises(
@@ -65,7 +67,7 @@ def test_a_name_is_taken_once(hub: FakeHub) -> None:
     assert len(hub.commits) == 2
 
 
-def test_another_commit_that_comes_first_is_waited_for_and_wins_a_name(
+def test_a_commit_in_between_is_retried_and_keeps_its_name(
     hub: FakeHub,
 ) -> None:
     hub.before_commit = partial(hub.add, "Another", "b", b"other")
@@ -80,29 +82,31 @@ def test_another_commit_that_comes_first_is_waited_for_and_wins_a_name(
         assert len(hub.commits) == before + 1
 
 
-def test_the_same_bytes_of_another_between_the_looks_are_not_taken_for_ones_own(
+def test_equal_bytes_of_another_writer_are_a_conflict(
     hub: FakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Where the head has the same bytes already, huggingface_hub sends no commit and
     # reports success.
-    one = store(hub)
-    head = one._head
+    hub_storage = store(hub)
+    head = hub_storage._head
 
     def then_another() -> str:
-        found = head()
+        current = head()
         if "a" not in hub.head.files:
             hub.add("Another", "a", b"same")
-        return found
+        return current
 
-    monkeypatch.setattr(one, "_head", then_another)
+    monkeypatch.setattr(hub_storage, "_head", then_another)
     with pytest.raises(AlreadyStoredError):
-        one.create("a", b"same")
-    assert "commit" not in hub.asked
+        hub_storage.create("a", b"same")
+    assert "commit" not in hub.requests
 
 
 @pytest.mark.parametrize("name", ["a", "a.zip"])
 @pytest.mark.parametrize("fault", [429, 500, 503, 409, 412, "lost"])
-def test_what_passes_is_tried_again(hub: FakeHub, fault: int | str, name: str) -> None:
+def test_temporary_faults_are_retried(
+    hub: FakeHub, fault: int | str, name: str
+) -> None:
     hub.faults["commit"] = [fault, fault] if fault != "lost" else [fault]
     store(hub).create(name, b"mine")
     assert hub.head.files[name] == b"mine"
@@ -110,12 +114,12 @@ def test_what_passes_is_tried_again(hub: FakeHub, fault: int | str, name: str) -
     assert store(hub).names() == [name]
     assert store(hub).read(name) == b"mine"
     assert len(hub.commits) == 2  # stored once, also where the reply was lost
-    # an object that is there is not sent again
-    assert hub.objects.asked == (["PUT", "GET"] if name == "a.zip" else [])
+    # a stored object is not sent again
+    assert hub.objects.requests == (["PUT", "GET"] if name == "a.zip" else [])
 
 
 class Clock:
-    """Time that passes by waiting alone: how busy the machine is plays no part."""
+    """Time that passes only by waiting, however busy the machine is."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -129,12 +133,12 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(storage, "time", made)
-    return made
+    fake_clock = Clock()
+    monkeypatch.setattr(storage, "time", fake_clock)
+    return fake_clock
 
 
-def test_trouble_that_stays_is_told_and_offline_by_wish_at_once(
+def test_lasting_faults_and_offline_mode_are_reported(
     hub: FakeHub, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -144,7 +148,7 @@ def test_trouble_that_stays_is_told_and_offline_by_wish_at_once(
             match="HF_HUB_OFFLINE is set, so nothing is asked of the Hub. Unset it",
         ):
             store(hub).names()
-    assert (clock.now, hub.asked) == (0.0, [])
+    assert (clock.now, hub.requests) == (0.0, [])
     hub.faults["tree"] = [503] * 10_000
     with pytest.raises(
         MissingError,
@@ -152,42 +156,42 @@ def test_trouble_that_stays_is_told_and_offline_by_wish_at_once(
     ):
         store(hub, deadline_s=60.0).names()
     assert 50.0 - storage._LONGEST_WAIT_S < clock.now < 60.0
-    assert 10 < hub.asked.count("tree") < 60
+    assert 10 < hub.requests.count("tree") < 60
 
 
 def test_a_package_is_an_lfs_object(
     hub: FakeHub, caplog: pytest.LogCaptureFixture
 ) -> None:
-    one = store(hub)
-    one.create("submissions/ab/package.zip", b"PK\x03\x04" * 1000)
-    assert [word for word in hub.asked if word in ("batch", "verify", "commit")] == [
+    hub_storage = store(hub)
+    hub_storage.create("submissions/ab/package.zip", b"PK\x03\x04" * 1000)
+    assert [word for word in hub.requests if word in ("batch", "verify", "commit")] == [
         "batch",
         "verify",
         "commit",
     ]
-    assert hub.objects.asked == ["PUT"]
-    # The reply leads elsewhere, and the token does not go there.
+    assert hub.objects.requests == ["PUT"]
+    # The reply redirects to another host, which does not get the token.
     assert store(hub).read("submissions/ab/package.zip") == b"PK\x03\x04" * 1000
-    assert hub.objects.asked == ["PUT", "GET"]
+    assert hub.objects.requests == ["PUT", "GET"]
     assert caplog.messages == []
     with pytest.raises(AlreadyStoredError):
-        one.create("submissions/ab/package.zip", b"other")
+        hub_storage.create("submissions/ab/package.zip", b"other")
 
 
-def test_an_upload_that_is_refused_is_told_at_once(hub: FakeHub) -> None:
+def test_a_refused_upload_is_reported_at_once(hub: FakeHub) -> None:
     hub.objects.faults = [403]
     with pytest.raises(
         MissingError, match=r"store a.zip: refused \(403\)\. Set HF_TOKEN"
     ):
         store(hub).create("a.zip", b"package")
-    assert hub.objects.asked == ["PUT"]
+    assert hub.objects.requests == ["PUT"]
     hub.faults["batch"] = [413]
     with pytest.raises(MissingError, match=r"store b.zip: refused \(413"):
         store(hub).create("b.zip", b"package")
     assert len(hub.commits) == 1
 
 
-def test_a_hub_that_never_answers_is_not_waited_for(hub: FakeHub) -> None:
+def test_a_hub_without_an_answer_times_out(hub: FakeHub) -> None:
     hub.faults["refs"] = ["hang"]
     with pytest.raises(
         MissingError,
@@ -200,21 +204,21 @@ def test_a_hub_that_never_answers_is_not_waited_for(hub: FakeHub) -> None:
 @pytest.mark.parametrize(
     ("status", "token"), [(401, "hf_" + "wrongwrongwrong"), (403, TOKEN)]
 )
-def test_a_refused_token_is_told_and_not_shown(
+def test_a_refused_token_is_reported_without_the_token(
     hub: FakeHub, status: int, token: str
 ) -> None:
-    one = store(hub, token=token)
+    hub_storage = store(hub, token=token)
     hub.faults["commit"] = [403]
-    said = (
+    message = (
         rf"refused \({status}\)\. Set HF_TOKEN to a token that may write to org/board"
     )
-    with pytest.raises(MissingError, match=said) as told:
-        one.create("a", b"x")
-    assert token not in repr(one) + str(told.value)
+    with pytest.raises(MissingError, match=message) as caught:
+        hub_storage.create("a", b"x")
+    assert token not in repr(hub_storage) + str(caught.value)
     assert len(hub.commits) == 1
 
 
-def test_what_is_not_there(hub: FakeHub) -> None:
+def test_missing_repositories_and_files(hub: FakeHub) -> None:
     with pytest.raises(
         MissingError,
         match=r"org/nowhere of the Hub, list .*: not found \(404\).*hf repos create org/nowhere",
@@ -247,6 +251,6 @@ def test_many_writers_lose_nothing(hub: FakeHub) -> None:
 
     with ThreadPoolExecutor(8) as threads:
         outcomes = sorted(filter(None, threads.map(write, range(8))))
-    # Each name was wanted by two, and one of them was told.
+    # Two writers wanted each name, and one of them was refused.
     assert outcomes == stores[0].names() == [f"n{number}" for number in range(4)]
     assert len(hub.commits) == 5

@@ -33,7 +33,7 @@ def run(*words: str) -> int:
     return main(["leaderboard", *words, "--store", "board"])
 
 
-def submitted(model: str = "A model", **named: Any) -> str:
+def submit_package(model: str = "A model", **named: Any) -> str:
     return Board(LocalStorage(Path("board"))).submit(package(model, **named)).id
 
 
@@ -62,8 +62,8 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
         == "medcalc A model An organisation unverified accuracy 80.0 % 37.6 to 96.4 5/5 1"
     )
     assert {row[-2] for row in rows[1:]} <= {"n/a"}  # published ones have no rank
-    # Papers count as the authors' script does: that figure stands under the headline,
-    # under its own name.
+    # Papers count as the authors' script does: their figure is listed below the headline
+    # figure, under its own name.
     papers = {tuple(row[row.index("reported") + 1 :][:2]) for row in rows[1:]}
     assert len(rows) > 5
     assert {name for name, _ in papers} == {"accuracy_official"}
@@ -77,9 +77,9 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert run("reject", name, "--by", "Ben", "--reason", "wrong model") == 0
     assert run("history", name) == 0
-    said = capsys.readouterr().out.splitlines()[-4:]
-    assert said[0] == f"{name}: A model, medcalc"
-    assert [line.split(maxsplit=1)[1] for line in said[1:]] == [
+    history = capsys.readouterr().out.splitlines()[-4:]
+    assert history[0] == f"{name}: A model, medcalc"
+    assert [line.split(maxsplit=1)[1] for line in history[1:]] == [
         "pending",
         "accepted (unverified) by Ann",
         "rejected by Ben: wrong model",
@@ -93,7 +93,7 @@ def test_from_submitting_to_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
-    name = submitted()
+    name = submit_package()
     for words in (
         ["list"],
         ["history"],
@@ -101,84 +101,86 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
         ["show", name],
         ["entries"],
     ):
-        run("accept", name, "--by", "A", "--unverified") if words == [
-            "entries"
-        ] else None
+        if words == ["entries"]:
+            assert run("accept", name, "--by", "A", "--unverified") == 0
         capsys.readouterr()
         assert run(*words, "--json") == 0
-        found = json.loads(capsys.readouterr().out)
-        first = found[0] if isinstance(found, list) else found
+        report = json.loads(capsys.readouterr().out)
+        first = report[0] if isinstance(report, list) else report
         assert name in (first.get("id"), first.get("submission"))
     assert first["rank"] == {"first": 1, "last": 1}
 
 
-def test_an_empty_store_and_another(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, said in (
+def test_an_empty_store_and_wrong_stores(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, beginning in (
         (["list"], "no submissions"),
         (["history"], "no submissions"),
         (["check"], "0 packages, 0 events"),
     ):
         assert run(*words) == 0
-        assert capsys.readouterr().out.startswith(said)
+        assert capsys.readouterr().out.startswith(beginning)
     assert not Path("board").exists()
-    for place, message in (
+    for store, message in (
         ("hub:nowhere", "'nowhere': is not the name of a repository"),
         (" ", "--store is empty"),
     ):
-        assert main(["leaderboard", "list", "--store", place]) == 2
+        assert main(["leaderboard", "list", "--store", store]) == 2
         assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("words", "code", "message"), CASES["wrong_use_is_told"])
-def test_wrong_use_is_told(
+@pytest.mark.parametrize(("words", "code", "message"), CASES["wrong_use"])
+def test_wrong_use(
     capsys: pytest.CaptureFixture[str], words: list[str], code: int, message: str
 ) -> None:
     assert run(*words) == code
     assert message in capsys.readouterr().err
 
 
-def test_check_says_what_is_not_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    name, lost, sound = submitted("a"), submitted("b"), submitted("c")
+def test_check_reports_damage(capsys: pytest.CaptureFixture[str]) -> None:
+    name, lost, sound = submit_package("a"), submit_package("b"), submit_package("c")
     Path("board", event_name(name, 1)).write_text("{}")
     Path("board", event_name(lost, 1)).unlink()
     Path("board", "stranger").write_text("x")
     assert run("check") == 5
-    said = capsys.readouterr().out
-    assert f"problem: {name}: events/{name}/0001.json: not an event" in said
-    assert f"note: {lost}: its event was not written; it is pending" in said
-    assert "note: stranger: is no file of a leaderboard" in said
-    assert said.endswith("3 packages, 2 events: the store is not whole: 1 problems.\n")
+    output = capsys.readouterr().out
+    assert f"problem: {name}: events/{name}/0001.json: not an event" in output
+    assert f"note: {lost}: its event was not written; it is pending" in output
+    assert "note: stranger: is no file of a leaderboard" in output
+    assert output.endswith(
+        "3 packages, 2 events: the store is not whole: 1 problems.\n"
+    )
     assert run("list") == 0
-    told = capsys.readouterr()
-    assert sound in told.out
-    assert lost in told.out
+    printed = capsys.readouterr()
+    assert sound in printed.out
+    assert lost in printed.out
     assert (
-        f"note: {name} is left out: events/{name}/0001.json: not an event" in told.err
+        f"note: {name} is left out: events/{name}/0001.json: not an event"
+        in printed.err
     )
 
 
 @pytest.fixture
 def outcome(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Stands in for scoring again, which tests of `verify` see to: tells what it was asked, says what is wanted."""
-    told: dict[str, Any] = {"outcome": "match"}
+    """Replaces the verification, which has tests of its own: records its options, and returns the outcome that a test sets."""
+    state: dict[str, Any] = {"outcome": "match"}
 
     def verify(content: Package, options: Any) -> Verification:
-        told["options"] = options
+        state["options"] = options
         # The answers in a package always have their hashes.
         answers = Check(name="medcalc: answers", outcome="match", detail="5 answers")
         scores = Check(
-            name="medcalc: scores", outcome=told["outcome"], detail="5 items"
+            name="medcalc: scores", outcome=state["outcome"], detail="5 items"
         )
         return Verification(package=content.manifest.id, checks=[answers, scores])
 
     monkeypatch.setattr(verifying, "verify_package", verify)
-    return told
+    return state
 
 
-def test_accepting_what_matches_makes_it_verified(
+def test_accepting_a_matching_submission_verifies_it(
     capsys: pytest.CaptureFixture[str], outcome: dict[str, Any]
 ) -> None:
-    name = submitted()
+    name = submit_package()
     assert (
         run(
             "accept",
@@ -217,34 +219,34 @@ def test_accepting_what_matches_makes_it_verified(
     assert "accepted (verified) by Ann" in capsys.readouterr().out
 
 
-@tabled("found", "message")
-def test_what_does_not_match_is_not_accepted(
+@tabled("result", "message")
+def test_a_mismatch_is_not_accepted(
     capsys: pytest.CaptureFixture[str],
     outcome: dict[str, Any],
-    found: str,
+    result: str,
     message: str,
 ) -> None:
-    outcome["outcome"] = found
-    name = submitted()
+    outcome["outcome"] = result
+    name = submit_package()
     assert run("accept", name, "--by", "Ann") == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert f"  {found}: medcalc: scores: 5 items" in said
+    stderr = capsys.readouterr().err
+    assert message in stderr
+    assert f"  {result}: medcalc: scores: 5 items" in stderr
     assert Board(LocalStorage(Path("board"))).submission(name).state == "pending"
 
 
-def test_what_was_made_up_is_found_by_the_real_verification(
+def test_the_real_verification_refuses_an_invented_package(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "nothing"))
-    name = submitted()  # its prompts' hash is one that no prompts have
+    name = submit_package()  # no prompts have the hash in its recipe
     assert run("accept", name, "--by", "Ann") == 2
-    said = capsys.readouterr().err
-    assert "mismatch: medcalc: recipe: prompts, sha256" in said
-    assert "not checked: medcalc: scores: the data are not here" in said
+    stderr = capsys.readouterr().err
+    assert "mismatch: medcalc: recipe: prompts, sha256" in stderr
+    assert "not checked: medcalc: scores: the data are not here" in stderr
     assert Board(LocalStorage(Path("board"))).submission(name).state == "pending"
 
 
-def test_every_option_of_verifying_can_be_given() -> None:
+def test_commands_have_every_option_of_verification() -> None:
     for options in (Verify, Leaderboard):
         assert vars(VerifyOptions()).keys() <= parameters(options).keys()

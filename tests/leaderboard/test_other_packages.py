@@ -1,4 +1,4 @@
-"""A board and the benchmarks of other packages: taken and shown where it has them, named and kept where it has not."""
+"""A board and benchmarks of other packages: accepted and shown if installed, otherwise kept and listed as not shown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from medical_tasks.leaderboard.submission_package.privacy import scrub
 from medical_tasks.leaderboard.submission_package.reading import check_results
 from medical_tasks.plugins import using
 from tests.case_tables import json_of
-from tests.leaderboard.made_packages import package
+from tests.leaderboard.made_packages import accepted, package
 from tests.support import ROOT
 
 MCQ = ROOT / "examples" / "medical_mcq"
@@ -43,10 +43,10 @@ TOY = {
 }
 
 
-def toy(folder: Path, *, access: str = "open") -> Path:
-    """The example's project with data that count as official.
+def write_toy(folder: Path, *, access: str = "open") -> Path:
+    """Writes the example's project with data that count as official.
 
-    Module and task are called as the folder: a module stays imported.
+    Module and task have the name of the folder, because a module stays imported.
     """
     changes = {"medical_mcq": folder.name, 'access="open"': f'access="{access}"', **TOY}
     for path in MCQ.rglob("*"):
@@ -57,9 +57,9 @@ def toy(folder: Path, *, access: str = "open") -> Path:
         text = path.read_text(encoding="utf-8")
         for before, after in changes.items():
             text = text.replace(before, after)
-        place = folder / str(path.relative_to(MCQ)).replace("medical_mcq", folder.name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, encoding="utf-8")
+        target = folder / str(path.relative_to(MCQ)).replace("medical_mcq", folder.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
     return folder
 
 
@@ -67,8 +67,8 @@ def leaderboard(*words: str) -> int:
     return main(["leaderboard", *words, "--store", "store"])
 
 
-def submitted(project: Path) -> str:
-    """Builds, runs, packs and submits the toy, as its users do; the submission's id."""
+def submit_toy(project: Path) -> str:
+    """Builds, runs, packs and submits the toy, as its users do; returns the submission's id."""
     with using([str(project)]):
         assert main(["build", project.name, "--config", "v1"]) == 0
         run = ["--tasks", project.name, "--model", "baseline/random", "--out", "run"]
@@ -81,15 +81,14 @@ def submitted(project: Path) -> str:
 
 
 @pytest.mark.parametrize("access", ["open", "credentialed"])
-def test_a_board_takes_shows_and_keeps_another_packages_task(
+def test_a_task_of_another_package_is_accepted_shown_and_kept(
     access: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     task = f"toy_{access}"
-    project = toy(here / task, access=access)
-    name = submitted(project)
+    project = write_toy(here / task, access=access)
+    name = submit_toy(project)
     store = Board(LocalStorage(here / "store"))
-    other_model = store.submit(package("Another model", of=40)).id
-    store.decide(other_model, "accepted", by="Ann")
+    other_model = accepted(store, package("Another model", of=40))
     by = ["--by", "Ann", *(["--unverified"] if access == "credentialed" else [])]
     with using([str(project)]):
         assert leaderboard("accept", name, *by) == 0
@@ -109,18 +108,18 @@ def test_a_board_takes_shows_and_keeps_another_packages_task(
     assert points["low"] < points["value"] < 0
     assert (points["first"], points["last"]) == (1, 1)
 
-    # The package is uninstalled: what was accepted is kept, and named as not shown.
+    # The package is uninstalled: accepted results are kept, and listed as not shown.
     capsys.readouterr()
     assert leaderboard("site", "--out", "site") == 0
     assert leaderboard("entries") == 0
-    told = capsys.readouterr().err
-    said = f"{task} of Toy Model ({name}) is kept and not shown: nothing here has"
-    assert told.count(said) == 2
-    assert "Install toy-bench 1.2, or name it in MEDICAL_TASKS_PLUGINS" in told
+    stderr = capsys.readouterr().err
+    message = f"{task} of Toy Model ({name}) is kept and not shown: nothing here has"
+    assert stderr.count(message) == 2
+    assert "Install toy-bench 1.2, or name it in MEDICAL_TASKS_PLUGINS" in stderr
     board = json_of(here / "site" / "data" / "board.json")
-    assert [known["name"] for known in board["packages"]] == ["medical-tasks"]
-    place = board["columns"].index("submission")
-    assert {row[place] for row in board["rows"] if row[place]} == {other_model}
+    assert [listed["name"] for listed in board["packages"]] == ["medical-tasks"]
+    column = board["columns"].index("submission")
+    assert {row[column] for row in board["rows"] if row[column]} == {other_model}
     (left,) = board["unshown"]
     assert (left["task"], left["package"], left["submission"]) == (
         task,
@@ -138,17 +137,17 @@ def test_a_board_takes_shows_and_keeps_another_packages_task(
 def test_an_unknown_task_is_refused_with_its_package_and_the_next_step(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project = toy(here / "toy_mcq")
-    submitted(project)
+    project = write_toy(here / "toy_mcq")
+    submit_toy(project)
     capsys.readouterr()
     assert main(["leaderboard", "submit", "toy.zip", "--store", "other"]) == 2
-    said = capsys.readouterr().err
-    for part in (
+    stderr = capsys.readouterr().err
+    for message in (
         "not known here: the task 'toy_mcq' of the package 'toy-bench 1.2'",
         f"Known are those of medical-tasks {__version__}.",
         "Give it again, as it is, where 'toy-bench 1.2' is installed",
     ):
-        assert part in said
+        assert message in stderr
     assert not list(here.glob("other/submissions/*"))
 
     # Of several tasks all are named at once, and how to submit the rest.
@@ -171,11 +170,11 @@ def test_an_unknown_task_is_refused_with_its_package_and_the_next_step(
             )
 
 
-def test_a_run_in_which_a_model_played_a_role_is_no_package(
+def test_a_run_with_roles_cannot_be_submitted(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project = toy(here / "toy_mcq")
-    submitted(project)
+    project = write_toy(here / "toy_mcq")
+    submit_toy(project)
     results = json_of(here / "run" / "results.json")
     results["tasks"]["toy_mcq"]["recipe"]["roles"] = {"patient": {"name": "hf/a/b"}}
     (here / "run" / "results.json").write_text(json.dumps(results), encoding="utf-8")

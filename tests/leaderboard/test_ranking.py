@@ -28,7 +28,7 @@ def entry(
     low: float | None, high: float | None, metric: MetricSpec = ACCURACY, **named: Any
 ) -> Entry:
     value = None if low is None or high is None else (low + high) / 2
-    told = {"value": value, "ci_low": low, "ci_high": high, "n": 100}
+    figure = {"value": value, "ci_low": low, "ci_high": high, "n": 100}
     usual = {
         "model": "m",
         "organisation": "o",
@@ -37,16 +37,16 @@ def entry(
         "state": "unverified",
         "group": "g",
     }
-    return Entry(**{"metrics": {metric.name: told}, **usual, **named})
+    return Entry(**{"metrics": {metric.name: figure}, **usual, **named})
 
 
-def shown(entries: list[Entry], metric: MetricSpec = ACCURACY) -> list[str]:
-    return [str(place or "n/a") for place in ranking.rank_ranges(entries, metric)]
+def shown_ranks(entries: list[Entry], metric: MetricSpec = ACCURACY) -> list[str]:
+    return [str(ranks or "n/a") for ranks in ranking.rank_ranges(entries, metric)]
 
 
 def test_ranks_by_hand() -> None:
     # 70-80 is above all; 50-60 and 55-65 overlap; 20-30 is below all.
-    assert shown(
+    assert shown_ranks(
         [entry(0.5, 0.6), entry(0.7, 0.8), entry(0.2, 0.3), entry(0.55, 0.65)]
     ) == [
         "2-3",
@@ -55,32 +55,32 @@ def test_ranks_by_hand() -> None:
         "2-3",
     ]
     # A chain: the first and the last do not overlap, both overlap the middle one.
-    assert shown([entry(0.1, 0.3), entry(0.2, 0.5), entry(0.4, 0.6)]) == [
+    assert shown_ranks([entry(0.1, 0.3), entry(0.2, 0.5), entry(0.4, 0.6)]) == [
         "2-3",
         "1-3",
         "1-2",
     ]
     # those that touch overlap
-    assert shown([entry(0.1, 0.2), entry(0.2, 0.3)]) == ["1-2", "1-2"]
-    assert shown([entry(0.5, 0.5), entry(0.5, 0.5)]) == ["1-2", "1-2"]
-    assert shown([entry(0.5, 0.6)]) == ["1"]
-    assert shown([]) == []
+    assert shown_ranks([entry(0.1, 0.2), entry(0.2, 0.3)]) == ["1-2", "1-2"]
+    assert shown_ranks([entry(0.5, 0.5), entry(0.5, 0.5)]) == ["1-2", "1-2"]
+    assert shown_ranks([entry(0.5, 0.6)]) == ["1"]
+    assert shown_ranks([]) == []
     assert not HALLUCINATION.higher_is_better
     entries = [
         entry(0.5, 0.6, HALLUCINATION),
         entry(0.1, 0.2, HALLUCINATION),
         entry(0.15, 0.55, HALLUCINATION),
     ]
-    assert shown(entries, HALLUCINATION) == ["2-3", "1-2", "1-3"]
+    assert shown_ranks(entries, HALLUCINATION) == ["2-3", "1-2", "1-3"]
 
 
-def test_groups_tasks_and_measures_are_ranked_apart() -> None:
+def test_groups_tasks_and_measures_are_ranked_separately() -> None:
     apart = [
         entry(0.5, 0.6),
         entry(0.7, 0.8, group="h"),
         entry(0.7, 0.8, task="medcalc_direct"),
     ]
-    assert shown(apart) == ["1", "1", "1"]
+    assert shown_ranks(apart) == ["1", "1", "1"]
     bert = next(
         metric
         for metric in task_spec("ehrnoteqa_open_level1").metrics
@@ -92,29 +92,27 @@ def test_groups_tasks_and_measures_are_ranked_apart() -> None:
     ]
     entries = [entry(0.5, 0.6, bert, recipe=recipe) for recipe in recipes]
     # by another checkpoint it is another measure
-    assert shown(entries, bert) == ["1-2", "1", "1-2"]
+    assert shown_ranks(entries, bert) == ["1-2", "1", "1-2"]
     score = next(
         metric
         for metric in task_spec("archehr_together").metrics
         if metric.name == "overall_score"
     )
     whole = entry(0.5, 0.6, score)
-    part = replace(
+    partial = replace(
         whole,
         metrics={
             score.name: {**whole.metrics[score.name], "missing_components": ["medcon"]}
         },
     )
-    assert shown([whole, part], score) == ["1", "1"]
+    assert shown_ranks([whole, partial], score) == ["1", "1"]
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "odd"), CASES["what_has_no_rank_takes_no_place"]
-)
-def test_what_has_no_rank_takes_no_place(
+@pytest.mark.parametrize(("low", "high", "odd"), CASES["results_without_a_rank"])
+def test_results_without_a_rank(
     low: float | None, high: float | None, odd: dict[str, Any]
 ) -> None:
-    assert shown([entry(low, high, **odd), entry(0.5, 0.6)]) == ["n/a", "1"]
+    assert shown_ranks([entry(low, high, **odd), entry(0.5, 0.6)]) == ["n/a", "1"]
 
 
 Intervals = st.lists(
@@ -129,7 +127,7 @@ laws = settings(max_examples=25, derandomize=True)
 
 @laws
 @given(Intervals, st.data())
-def test_a_range_has_every_rank_that_the_intervals_allow_and_no_other(
+def test_a_range_has_exactly_the_possible_ranks(
     intervals: list[tuple[float, float]], data: st.DataObject
 ) -> None:
     n, places, turned = (
@@ -138,31 +136,31 @@ def test_a_range_has_every_rank_that_the_intervals_allow_and_no_other(
         ranking.ranges(intervals, higher_is_better=False),
     )
     truth = [data.draw(st.floats(low, high)) for low, high in intervals]
-    for index, (value, place, worst) in enumerate(
+    for index, (value, ranks, worst) in enumerate(
         zip(truth, places, turned, strict=True)
     ):
         best_rank, worst_rank = (
             1 + sum(other > value for other in truth),
             sum(other >= value for other in truth),
         )
-        assert place.first <= best_rank <= worst_rank <= place.last
+        assert ranks.first <= best_rank <= worst_rank <= ranks.last
         # Both ends can be reached: at its own upper end with all others at their lower
         # ends, and the other way round.
-        others = [each for number, each in enumerate(intervals) if number != index]
+        others = [
+            interval for number, interval in enumerate(intervals) if number != index
+        ]
         low, high = intervals[index]
-        assert place.first == 1 + sum(other > high for other, _ in others)
-        assert place.last == 1 + sum(other >= low for _, other in others)
-        # Turned round the ranks are turned round.
-        assert (place.first, place.last) == (n + 1 - worst.last, n + 1 - worst.first)
+        assert ranks.first == 1 + sum(other > high for other, _ in others)
+        assert ranks.last == 1 + sum(other >= low for _, other in others)
+        # If less is better, the ranks are reversed.
+        assert (ranks.first, ranks.last) == (n + 1 - worst.last, n + 1 - worst.first)
 
 
 KQA, MEDCALC = task_spec("kqa"), task_spec("medcalc")
 
 
-@pytest.mark.parametrize(
-    "changes", CASES["what_belongs_to_the_model_does_not_separate"]
-)
-def test_what_belongs_to_the_model_does_not_separate(changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize("changes", CASES["changes_of_the_model_keep_the_group"])
+def test_changes_of_the_model_keep_the_group(changes: dict[str, Any]) -> None:
     task = task_spec("ehrnoteqa_open_level1")
     assert ranking.group_of(task, recipe_of(MEDCALC)) == ranking.group_of(
         task, recipe_of(MEDCALC, **changes)
@@ -172,22 +170,22 @@ def test_what_belongs_to_the_model_does_not_separate(changes: dict[str, Any]) ->
     ).refused
 
 
-@pytest.mark.parametrize("changes", CASES["what_decides_the_numbers_separates"])
-def test_what_decides_the_numbers_separates(changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize("changes", CASES["changes_of_the_measurement_separate_groups"])
+def test_changes_of_the_measurement_separate_groups(changes: dict[str, Any]) -> None:
     assert ranking.group_of(KQA, recipe_of(MEDCALC)) != ranking.group_of(
         KQA, recipe_of(MEDCALC, **changes)
     )
     assert ranking.group_of(KQA, recipe_of(MEDCALC)) != ranking.group_of(
         MEDCALC, recipe_of(MEDCALC)
     )
-    # Nothing that `compare` refuses or warns of for such a reason is ranked together.
-    found = recipe_differences(
+    # Recipes that `compare` refuses or warns about for this reason are not ranked together.
+    differences = recipe_differences(
         "medcalc", recipe_of(MEDCALC), recipe_of(MEDCALC, **changes)
     )
-    assert found.refused or found.warned or "baseline" in changes
+    assert differences.refused or differences.warned or "baseline" in changes
 
 
-def test_files_are_known_by_their_hashes_and_groups_in_words() -> None:
+def test_groups_identify_files_by_their_hash() -> None:
     def group(**scoring: Any) -> str:
         return ranking.group_of(KQA, recipe_of(KQA, scoring=scoring))
 
@@ -205,16 +203,18 @@ def test_files_are_known_by_their_hashes_and_groups_in_words() -> None:
         != group(output_claims="judge")
     )
     recipe = recipe_of(KQA, judge=CASES["judge"])
-    said = "answered test (9595959595), prompts own (ababababab), judge openai-api/[host]/judge, 5 votes"
-    assert ranking.group_label(recipe) == ranking.setting_of(KQA, recipe) == said
+    label = "answered test (9595959595), prompts own (ababababab), judge openai-api/[host]/judge, 5 votes"
+    assert ranking.group_label(recipe) == ranking.setting_of(KQA, recipe) == label
     more = {
         "task_args": {"tries": "3"},
         "truncation": {"words_left_out": {"a": 1, "b": 2}},
     }
     more["generation"] = {"max_new_tokens": 99}
-    longer = f"{said}, tries=3, answers of at most 99 tokens, 2 questions shortened"
+    longer = f"{label}, tries=3, answers of at most 99 tokens, 2 questions shortened"
     assert ranking.setting_of(KQA, {**recipe, **more}) == longer
-    assert ranking.group_label({}) == "None None (None)"  # odd recipes never end a page
+    assert (
+        ranking.group_label({}) == "None None (None)"
+    )  # incomplete recipes raise nothing
 
 
 def test_groups_are_named_in_words() -> None:

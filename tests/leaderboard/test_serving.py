@@ -1,4 +1,4 @@
-"""The real server on a real socket: pages, uploads and their limits, and that one visitor's fault stays theirs."""
+"""The real server on a real socket: pages, uploads and their limits, and isolation of visitors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.door import HEADERS, LONGEST_HEAD
 from medical_tasks.leaderboard.storage import LocalStorage
 from medical_tasks.leaderboard.submission_package.contents import DEFAULT_LIMITS
-from tests.leaderboard.made_packages import package
+from tests.leaderboard.made_packages import accepted, package
 from tests.leaderboard.served_pages import Served, served
 
 pytest.importorskip("uvicorn", reason="uvicorn is not installed (pip install .[space])")
@@ -43,17 +43,15 @@ class Space:
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Space]:
     board = Board(LocalStorage(tmp_path_factory.mktemp("store")))
-    board.decide(
-        board.submit(package("First", right=20, of=40)).id, "accepted", by="keeper"
-    )
+    accepted(board, package("First", right=20, of=40))
     assert isinstance(board.storage, LocalStorage)
     folder = tmp_path_factory.mktemp("space")
     with served(Path(board.storage.folder), folder=folder) as running:
         yield Space(running, board)
 
 
-def raw(space: Space, head: str, body: bytes = b"") -> int:
-    """Sends a request as it is written, which no library puts right; the status of the answer."""
+def raw_status(space: Space, head: str, body: bytes = b"") -> int:
+    """Sends a request that no library corrects; returns the status of the answer."""
     length = f"Content-Length: {len(body)}\r\n" if body else ""
     with socket.create_connection(("127.0.0.1", space.served.port)) as line:
         line.sendall(
@@ -63,7 +61,7 @@ def raw(space: Space, head: str, body: bytes = b"") -> int:
         return int(b"".join(iter(lambda: line.recv(1 << 16), b"")).split()[1])
 
 
-def test_pages_are_files_with_marks_and_packed_twins(space: Space) -> None:
+def test_pages_have_etags_and_gzip_encoding(space: Space) -> None:
     for path, kind in (
         ("/", "text/html"),
         ("/leaderboard.js", "text/javascript"),
@@ -84,12 +82,12 @@ def test_pages_are_files_with_marks_and_packed_twins(space: Space) -> None:
             space.address + path, headers={"if-none-match": answer.headers["etag"]}
         )
         assert (again.status_code, again.content) == (304, b"")
-    (one,) = space.board.submissions("accepted")
-    stored = Path(space.board.storage.folder, "submissions", one.id, "package.zip")  # type: ignore[attr-defined]
-    assert (
-        httpx.get(f"{space.address}/packages/{one.id}.zip").content
-        == stored.read_bytes()
-    )
+    (submission,) = space.board.submissions("accepted")
+    assert isinstance(space.board.storage, LocalStorage)
+    submissions = Path(space.board.storage.folder, "submissions")
+    stored = (submissions / submission.id / "package.zip").read_bytes()
+    answer = httpx.get(f"{space.address}/packages/{submission.id}.zip")
+    assert answer.content == stored
 
 
 @pytest.mark.parametrize(
@@ -99,21 +97,21 @@ def test_pages_are_files_with_marks_and_packed_twins(space: Space) -> None:
      f"/{'long' * 100}", f"/{'long/' * 5000}", "/%FF%FE", "/%ED%A0%80"],
 )  # fmt: skip
 def test_nothing_but_the_pages_is_served(space: Space, path: str) -> None:
-    assert raw(space, f"GET {path}") in (400, 404)
+    assert raw_status(space, f"GET {path}") in (400, 404)
 
 
 @pytest.fixture(scope="module")
 def app(space: Space, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The server's application and the names of its pages, with a file beside them that is nobody's."""
+    """The server's application and the names of its pages; a file next to their folder is not served."""
     folder = tmp_path_factory.mktemp("here") / "site"
-    made = serving.server_of(str(space.board.storage.folder), folder).config.app  # type: ignore[attr-defined]
+    application = serving.server_of(str(space.board.storage.folder), folder).config.app  # type: ignore[attr-defined]
     folder.with_name("beside.html").write_text("beside")
     names = {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
         if path.is_file()
     }
-    return made, {name for name in names if not name.startswith(".")}
+    return application, {name for name in names if not name.startswith(".")}
 
 
 PARTS = (
@@ -130,7 +128,7 @@ PARTS = (
 )
 @example(parts=["\n"], query=b"", method="GET")
 @example(parts=["\n", ""], query=b"\x80", method="GET")
-def test_an_address_is_a_page_or_nothing(
+def test_every_address_is_a_page_or_an_error(
     app: Any, parts: list[str], query: bytes, method: str
 ) -> None:
     serve, pages = app
@@ -142,34 +140,36 @@ def test_an_address_is_a_page_or_nothing(
         "query_string": query,
         "headers": [],
     }
-    said: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request"}
 
     async def send(message: dict[str, Any]) -> None:
-        said.append(message)
+        messages.append(message)
 
     asyncio.run(serve(scope, receive, send))
     there = (name or "index.html") in pages
     expected = 431 if len(query) > LONGEST_HEAD else 200 if there else 404
-    assert said[0]["status"] == expected
-    assert b"beside" not in b"".join(message.get("body", b"") for message in said[1:])
+    assert messages[0]["status"] == expected
+    assert b"beside" not in b"".join(
+        message.get("body", b"") for message in messages[1:]
+    )
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
-def test_nothing_else_is_done(space: Space, method: str) -> None:
-    assert raw(space, f"{method} /") == 405
-    assert raw(space, f"{method} /submit") == 405
-    assert raw(space, "POST /", b"x") == 405
+def test_other_methods_are_refused(space: Space, method: str) -> None:
+    assert raw_status(space, f"{method} /") == 405
+    assert raw_status(space, f"{method} /submit") == 405
+    assert raw_status(space, "POST /", b"x") == 405
 
 
-def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
+def test_a_package_is_checked_then_submitted_and_recognised(space: Space) -> None:
     content = package("Fresh", right=30, of=40)
-    told = space.send(content).json()
-    assert told["state"] == "sound"
-    assert told["shown"]["facts"][0] == ["Model", "Fresh"]
-    assert told["shown"]["rows"][0] == [
+    reply = space.send(content).json()
+    assert reply["state"] == "sound"
+    assert reply["shown"]["facts"][0] == ["Model", "Fresh"]
+    assert reply["shown"]["rows"][0] == [
         "medcalc",
         "accuracy",
         "75.0 %",
@@ -177,9 +177,9 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
         "40/40",
     ]
     assert space.board.submissions("pending") == []
-    told = space.send(content, "?confirm=yes").json()
+    reply = space.send(content, "?confirm=yes").json()
     (waiting,) = space.board.submissions("pending")
-    assert told == {
+    assert reply == {
         "state": "submitted",
         "said": [
             f"Its id is {waiting.id}. It is number 1 of 1 in the queue. A maintainer decides."
@@ -188,7 +188,7 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
     assert {
         space.send(content, query).json()["state"] for query in ("", "?confirm=yes")
     } == {"known"}
-    # What was submitted is in the queue's page at once, or when the server looks next.
+    # The submission is in the queue's page at once, or after the next update.
     for _ in range(200):
         if waiting.id in httpx.get(f"{space.address}/data/queue.json").text:
             break
@@ -202,7 +202,7 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "the package is not a zip file"),
         (b"<script>alert(1)</script>", "the package is not a zip file"),
@@ -212,13 +212,13 @@ def test_a_package_is_shown_then_taken_and_known_again(space: Space) -> None:
     ids=["empty", "text", "cut", "not taken here"],
 )
 def test_a_bad_package_is_refused_and_nothing_is_kept(
-    space: Space, data: bytes, said: str
+    space: Space, data: bytes, message: str
 ) -> None:
     before = len(space.board.submissions())
     for query in ("", "?confirm=yes"):
-        told = space.send(data, query).json()
-        assert told["state"] == "refused"
-        assert said in " ".join(told["said"])
+        reply = space.send(data, query).json()
+        assert reply["state"] == "refused"
+        assert message in " ".join(reply["said"])
     assert len(space.board.submissions()) == before
     assert [
         path
@@ -239,22 +239,26 @@ def test_another_site_cannot_submit_for_a_visitor(space: Space) -> None:
             == 415
         )
     assert not [
-        one for one in space.board.submissions() if one.submitter.model == "Forged"
+        submission
+        for submission in space.board.submissions()
+        if submission.submitter.model == "Forged"
     ]
 
 
-def test_a_request_is_bounded_and_a_taken_port_is_told(
-    space: Space, tmp_path: Path
-) -> None:
+def test_requests_are_bounded(space: Space) -> None:
     half = "a" * (LONGEST_HEAD // 2)
-    assert raw(space, f"GET /?{half}{half[:-200]}") == 200
-    assert raw(space, f"GET /?{half}{half}") == 431
-    assert raw(space, f"GET /?{half} HTTP/1.1\r\nX-Long: {half}\r\nX:") == 431
+    assert raw_status(space, f"GET /?{half}{half[:-200]}") == 200
+    assert raw_status(space, f"GET /?{half}{half}") == 431
+    assert raw_status(space, f"GET /?{half} HTTP/1.1\r\nX-Long: {half}\r\nX:") == 431
     too_long = DEFAULT_LIMITS.package_bytes + 1
     assert (
-        raw(space, f"POST /submit HTTP/1.1\r\nContent-Length: {too_long}\r\nX:") == 413
+        raw_status(space, f"POST /submit HTTP/1.1\r\nContent-Length: {too_long}\r\nX:")
+        == 413
     )
     assert httpx.get(space.address).status_code == 200
+
+
+def test_a_used_port_is_reported(space: Space, tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=f"port {space.served.port} of 127.0.0.1 cannot be listened on"
     ):
@@ -262,10 +266,8 @@ def test_a_request_is_bounded_and_a_taken_port_is_told(
 
 
 @pytest.mark.parametrize("address", ["own", "same"])
-def test_fifty_slow_uploads_do_not_keep_an_honest_one_out(
-    space: Space, address: str
-) -> None:
-    """Each has sent its headers and a byte, and goes on byte by byte; nobody waits for a deadline."""
+def test_fifty_slow_uploads_do_not_block_another(space: Space, address: str) -> None:
+    """Each has sent its headers and a byte, and continues byte by byte; nobody waits for a deadline."""
     slow: list[socket.socket] = []
     try:
         for number in range(50):
@@ -297,30 +299,30 @@ def test_fifty_slow_uploads_do_not_keep_an_honest_one_out(
 def test_the_log_has_no_value_of_a_visitor_and_few_lines(space: Space) -> None:
     before = len(space.served.log())
     for _ in range(200):
-        raw(space, "visitor-value /")
-        raw(space, "POST /submit?confirm=visitor-value", b"visitor-value")
+        raw_status(space, "visitor-value /")
+        raw_status(space, "POST /submit?confirm=visitor-value", b"visitor-value")
     added = space.served.log()[before:]
     assert len(added) < 40, added
     assert not [line for line in added if "visitor-value" in line]
 
 
-def test_a_fault_of_the_server_tells_no_place(
+def test_a_server_error_names_no_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     board = Board(LocalStorage(tmp_path / "store"))
 
-    def full(*given: object) -> None:
+    def full(*arguments: object) -> None:
         raise MissingError(f"{tmp_path}: the disk is full")
 
     monkeypatch.setattr(Board, "submit", full)
-    told: Any = serving._answered(serving._submit, board, package(of=40))
-    assert told["said"] == [
+    reply: Any = serving._answered(serving._submit, board, package(of=40))
+    assert reply["said"] == [
         "The server could not store it now. Upload it again later, or tell the maintainers."
     ]
     assert f"{tmp_path}: the disk is full" in caplog.text
 
 
-def test_pages_follow_the_store_and_outlive_it(tmp_path: Path) -> None:
+def test_pages_are_updated_and_survive_a_missing_store(tmp_path: Path) -> None:
     store, folder = tmp_path / "store", tmp_path / "site"
     board = Board(LocalStorage(store))
     board.submit(package("One", of=40))
@@ -328,13 +330,13 @@ def test_pages_follow_the_store_and_outlive_it(tmp_path: Path) -> None:
     pages.update()
     queue = folder / "data" / "queue.json"
     assert '"One"' in queue.read_text()
-    made = queue.stat().st_mtime_ns
+    modified = queue.stat().st_mtime_ns
     pages.update()
-    assert queue.stat().st_mtime_ns == made
+    assert queue.stat().st_mtime_ns == modified
     board.submit(package("Two", of=40))
     pages.update()
     assert '"Two"' in queue.read_text()
-    # A folder that is gone is no empty store, and what was stays.
+    # A missing folder is not an empty store, and the pages stay.
     store.rename(tmp_path / "elsewhere")
     with pytest.raises(MissingError, match="show submissions, but the store has none"):
         pages.update()
@@ -343,12 +345,12 @@ def test_pages_follow_the_store_and_outlive_it(tmp_path: Path) -> None:
     )
 
 
-def test_a_store_that_cannot_be_read_at_first_is_said_and_followed(
+def test_an_unreadable_store_is_reported_and_read_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from starlette.testclient import TestClient
 
-    def out_of_reach(*given: object) -> list[str]:
+    def out_of_reach(*arguments: object) -> list[str]:
         raise MissingError(f"{tmp_path}: cannot be listed")
 
     with monkeypatch.context() as broken:
@@ -363,18 +365,18 @@ def test_a_store_that_cannot_be_read_at_first_is_said_and_followed(
     assert TestClient(app).get("/").status_code == 200
 
 
-def test_settings_are_of_this_machine_alone() -> None:
+def test_settings() -> None:
     assert serving.settings_of({"MEDICAL_TASKS_LEADERBOARD_STORE": "x"}) == (
         "x",
         "127.0.0.1",
         7860,
     )
-    given = {
+    environment = {
         "MEDICAL_TASKS_LEADERBOARD_STORE": "x",
         "MEDICAL_TASKS_LEADERBOARD_PORT": "81",
     }
-    assert serving.settings_of(given) == ("x", "127.0.0.1", 81)
-    assert serving.settings_of({**given, "SPACE_ID": "me/board"}) == (
+    assert serving.settings_of(environment) == ("x", "127.0.0.1", 81)
+    assert serving.settings_of({**environment, "SPACE_ID": "me/board"}) == (
         "x",
         "0.0.0.0",
         7860,
@@ -383,4 +385,4 @@ def test_settings_are_of_this_machine_alone() -> None:
         serving.settings_of({})
     for port in ("0", "65536", "x", "٣", "-1"):
         with pytest.raises(UsageError, match="is a port from 1 to 65535"):
-            serving.settings_of({**given, "MEDICAL_TASKS_LEADERBOARD_PORT": port})
+            serving.settings_of({**environment, "MEDICAL_TASKS_LEADERBOARD_PORT": port})

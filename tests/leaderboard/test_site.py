@@ -1,4 +1,4 @@
-"""The pages as files: what stands in them, when they are made anew, and that no text of a submitter becomes markup."""
+"""The pages as files: their content, when they are written, and that no submitter's text becomes markup."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from medical_tasks.leaderboard.board import Board
 from medical_tasks.leaderboard.site import CACHE, write_site
 from medical_tasks.leaderboard.storage import LocalStorage
 from tests.case_tables import json_of
-from tests.leaderboard.made_packages import fill, package
+from tests.leaderboard.made_packages import accepted, fill, package
 from tests.support import ROOT
 
 OFFICIAL = {"prompts": {"set": "official", "sha256": "cd" * 32}}
@@ -32,14 +32,8 @@ def board(tmp_path: Path) -> Board:
     return Board(LocalStorage(tmp_path / "store"))
 
 
-def accepted(board: Board, content: bytes, **decision: Any) -> str:
-    name = board.submit(content).id
-    board.decide(name, "accepted", by="keeper", **decision)
-    return name
-
-
 def rows(out: Path) -> list[dict[str, Any]]:
-    """The rows of `board.json`, of submissions, by the names of their columns."""
+    """Returns the rows of submissions in `board.json`, by the names of their columns."""
     content = json_of(out / "data" / "board.json")
     named = [dict(zip(content["columns"], row, strict=True)) for row in content["rows"]]
     return [
@@ -53,54 +47,54 @@ def rows(out: Path) -> list[dict[str, Any]]:
     ]
 
 
-def test_results_stand_with_their_ranks_as_on_the_board(
-    board: Board, tmp_path: Path
-) -> None:
+def test_rows_have_the_ranks_of_the_board(board: Board, tmp_path: Path) -> None:
     for model, right in (("Strong", 36), ("Middle", 24), ("Weak", 6), ("Odd", 20)):
         accepted(board, package(model, right=right, of=40))
     accepted(board, package("Elsewhere", right=40, of=40, recipe=OFFICIAL))
     waiting = board.submit(package("Waiting", of=40)).id
     out = tmp_path / "site"
     assert write_site(board, out) == 5
-    found = {row["model"]: row for row in rows(out)}
+    by_model = {row["model"]: row for row in rows(out)}
     # Wilson intervals of 36, 24, 20 and 6 of 40 overlap in the middle alone; another
     # prompt set is another group.
-    assert {model: (row["first"], row["last"]) for model, row in found.items()} == {
+    assert {model: (row["first"], row["last"]) for model, row in by_model.items()} == {
         "Strong": (1, 1), "Middle": (2, 3), "Odd": (2, 3), "Weak": (4, 4), "Elsewhere": (1, 1),
     }  # fmt: skip
-    assert found["Strong"]["group"]["words"] == "v1.0 test, own prompts"
+    assert by_model["Strong"]["group"]["words"] == "v1.0 test, own prompts"
     assert (
-        found["Strong"]["group"]["count"],
-        found["Elsewhere"]["group"]["count"],
+        by_model["Strong"]["group"]["count"],
+        by_model["Elsewhere"]["group"]["count"],
     ) == (4, 1)
     assert (
-        found["Weak"]["value"],
-        found["Weak"]["scored"],
-        found["Weak"]["asked"],
+        by_model["Weak"]["value"],
+        by_model["Weak"]["scored"],
+        by_model["Weak"]["asked"],
     ) == (
         0.15,
         40,
         40,
     )
     by_metric = json_of(out / "data" / "tasks" / "medcalc.json")
-    weak = by_metric["results"][found["Weak"]["submission"]]["accuracy"]
+    weak = by_metric["results"][by_model["Weak"]["submission"]]["accuracy"]
     assert dict(zip(by_metric["columns"], weak, strict=True))["value"] == 0.15
     assert len(by_metric["papers"]) == 8
     queue = json_of(out / "data" / "queue.json")
-    assert {one["id"]: one["events"][-1][0] for one in queue}[waiting] == "pending"
+    assert {entry["id"]: entry["events"][-1][0] for entry in queue}[
+        waiting
+    ] == "pending"
     assert {path.stem for path in (out / "packages").iterdir()} == {
-        row["submission"] for row in found.values()
+        row["submission"] for row in by_model.values()
     }
 
 
-def test_a_marked_result_has_no_rank_and_says_why(board: Board, tmp_path: Path) -> None:
+def test_a_marked_result_has_a_reason_and_no_rank(board: Board, tmp_path: Path) -> None:
     accepted(board, package("Model", right=20, of=40))
     accepted(board, package("Half", right=20, of=100, unanswered=5))
     write_site(board, tmp_path / "site")
-    found = {row["model"]: row for row in rows(tmp_path / "site")}
-    assert (found["Half"]["first"], found["Model"]["first"]) == (None, 1)
+    by_model = {row["model"]: row for row in rows(tmp_path / "site")}
+    assert (by_model["Half"]["first"], by_model["Model"]["first"]) == (None, 1)
     sentences = json_of(tmp_path / "site" / "data" / "board.json")["sentences"]
-    comparable, marked = (sentences[place] for place in found["Half"]["notes"])
+    comparable, marked = (sentences[number] for number in by_model["Half"]["notes"])
     assert (
         comparable
         == "Comparable with the paper: no (own prompts; 95 of 1,047 items answered)."
@@ -108,7 +102,7 @@ def test_a_marked_result_has_no_rank_and_says_why(board: Board, tmp_path: Path) 
     assert "95.0 % of the items have a score" in marked
 
 
-def test_only_what_is_new_is_read_again(
+def test_only_new_packages_are_read(
     board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, out = tmp_path / "store", tmp_path / "site"
@@ -125,7 +119,7 @@ def test_only_what_is_new_is_read_again(
     fill(store, 1, random.Random(2), first=3)
     assert write_site(board, out) == 4
     assert len([name for name in read if name.endswith(".zip")]) == 1
-    # Another version of the suite reads all again; a package that was withdrawn goes.
+    # Another version of the suite reads all packages again; a withdrawn package is removed.
     (out / CACHE).write_text(
         "{}\n" + "".join((out / CACHE).read_text().splitlines(keepends=True)[1:])
     )
@@ -137,7 +131,7 @@ def test_only_what_is_new_is_read_again(
     assert not (out / "packages" / f"{gone}.zip").exists()
 
 
-def test_files_that_did_not_change_are_left_alone_and_packed_twins_say_the_same(
+def test_unchanged_files_are_kept_and_gzip_files_match(
     board: Board, tmp_path: Path
 ) -> None:
     accepted(board, package("Model", right=20, of=40))
@@ -157,7 +151,9 @@ def test_files_that_did_not_change_are_left_alone_and_packed_twins_say_the_same(
         assert gzip.decompress(path.read_bytes()) == path.with_suffix("").read_bytes()
 
 
-def test_a_damaged_package_is_left_out_and_told(board: Board, tmp_path: Path) -> None:
+def test_a_damaged_package_is_left_out_and_reported(
+    board: Board, tmp_path: Path
+) -> None:
     sound, odd = (
         accepted(board, package(model, right=20, of=40)) for model in ("Sound", "Odd")
     )
@@ -167,7 +163,7 @@ def test_a_damaged_package_is_left_out_and_told(board: Board, tmp_path: Path) ->
     assert [row["submission"] for row in rows(tmp_path / "site")] == [sound]
 
 
-def test_nothing_of_somebody_else_is_written_over(board: Board, tmp_path: Path) -> None:
+def test_other_files_are_not_overwritten(board: Board, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
     with pytest.raises(UsageError, match="has files of something else"):
@@ -180,7 +176,7 @@ def test_nothing_of_somebody_else_is_written_over(board: Board, tmp_path: Path) 
     assert rows(tmp_path / "empty") == []
 
 
-def test_the_whole_table_can_be_taken_away(board: Board, tmp_path: Path) -> None:
+def test_the_table_can_be_downloaded(board: Board, tmp_path: Path) -> None:
     name = accepted(
         board,
         package("=HYPERLINK(1)x", organisation="+An organisation", right=20, of=40),
@@ -192,7 +188,7 @@ def test_the_whole_table_can_be_taken_away(board: Board, tmp_path: Path) -> None
     mine = [row for row in table if row["submission"] == name]
     results = board.results(name)["tasks"]["medcalc"]["metrics"]
     assert {row["metric"]: row["value"] for row in mine} == {
-        name: each["value"] for name, each in results.items()
+        name: figure["value"] for name, figure in results.items()
     }
     assert mine[0]["model"] == "=HYPERLINK(1)x"
     with (out / "leaderboard.csv").open(newline="") as file:
@@ -204,7 +200,7 @@ def test_the_whole_table_can_be_taken_away(board: Board, tmp_path: Path) -> None
     assert len(read) == len(mine)
 
 
-def test_the_page_holds_no_data_and_runs_its_own_scripts_alone(
+def test_the_page_has_no_data_and_only_its_own_scripts(
     board: Board, tmp_path: Path
 ) -> None:
     hostile = "Odd <img src=x onerror=alert(1)> {{model}} ${model} </script>"
@@ -260,9 +256,9 @@ def test_a_licence_is_shown_and_older_packages_keep_their_id(board: Board) -> No
     store = Board(LocalStorage(ROOT / "space" / "example-store"))
     listed = store.submissions("accepted")
     assert listed
-    for one in listed:
-        manifest = store.package(one.id).manifest
-        assert manifest.id == one.id
+    for submission in listed:
+        manifest = store.package(submission.id).manifest
+        assert manifest.id == submission.id
         assert (
             "licence" not in manifest.submitter.stated() or manifest.submitter.licence
         )

@@ -22,7 +22,7 @@ from medical_tasks.leaderboard.storage import AlreadyStoredError, LocalStorage
 from tests.support import ROOT
 
 
-def files(folder: Path) -> list[str]:
+def stored_files(folder: Path) -> list[str]:
     return sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
@@ -30,7 +30,7 @@ def files(folder: Path) -> list[str]:
     )
 
 
-def test_only_its_owner_reads_it(tmp_path: Path) -> None:
+def test_files_are_private(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         LocalStorage(tmp_path / "board").create("a/b/c", b"x")
@@ -66,7 +66,7 @@ def test_only_its_owner_reads_it(tmp_path: Path) -> None:
         "x" * 201,
     ],
 )
-def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
+def test_invalid_names(tmp_path: Path, name: str) -> None:
     store = LocalStorage(tmp_path / "board")
     with pytest.raises(
         UsageError,
@@ -78,7 +78,7 @@ def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "board").exists()
 
 
-def test_what_is_not_there_and_what_is_no_folder(tmp_path: Path) -> None:
+def test_missing_files_and_wrong_folders(tmp_path: Path) -> None:
     store = LocalStorage(tmp_path)
     store.create("a/b", b"x")
     for name in ("c", "a", "a/b/c"):
@@ -104,7 +104,7 @@ def test_what_is_not_there_and_what_is_no_folder(tmp_path: Path) -> None:
         LocalStorage(tmp_path / "board").create("a", b"x")
 
 
-def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
+def test_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     store = LocalStorage(tmp_path / "board")
     store.create("a/b", b"x")
@@ -137,7 +137,7 @@ def test_a_link_in_the_store_leads_nowhere(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_full_or_broken_disk_is_said_and_leaves_nothing(
+def test_disk_errors_are_reported_and_leave_no_file(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     call: str,
@@ -162,12 +162,12 @@ def test_a_full_or_broken_disk_is_said_and_leaves_nothing(
             match=rf"b/c: cannot be written .*\({os.strerror(number)}\); nothing was changed. {step}",
         ):
             store.create("b/c", b"y")
-    assert files(tmp_path) == ["a"]
+    assert stored_files(tmp_path) == ["a"]
     store.create("b/c", b"y")
     assert store.read("b/c") == b"y"
 
 
-def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
+def test_old_files_of_killed_writers_are_removed(tmp_path: Path) -> None:
     store = LocalStorage(tmp_path)
     store.create("a", b"x")
     old, new = tmp_path / ".parts" / "old", tmp_path / ".parts" / "new"
@@ -178,7 +178,7 @@ def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
     os.utime(tmp_path / ".parts" / "folder", (0, 0))
     assert store.names() == ["a"]
     store.create("b", b"y")
-    assert files(tmp_path) == [".parts/new", "a", "b"]
+    assert stored_files(tmp_path) == [".parts/new", "a", "b"]
 
 
 @settings(max_examples=12, derandomize=True)
@@ -190,7 +190,9 @@ def test_what_killed_writers_left_goes_when_it_is_old(tmp_path: Path) -> None:
         max_size=12,
     )
 )
-def test_it_is_a_dict_that_keeps_the_first(writes: list[tuple[str, bytes]]) -> None:
+def test_a_store_is_a_dict_that_keeps_the_first(
+    writes: list[tuple[str, bytes]],
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store, model = LocalStorage(Path(folder)), dict[str, bytes]()
         for name, content in writes:
@@ -205,14 +207,16 @@ def test_it_is_a_dict_that_keeps_the_first(writes: list[tuple[str, bytes]]) -> N
                 model[name] = content
         assert store.names() == sorted(model)
         assert {name: store.read(name) for name in store.names()} == model
-        assert files(store.folder) == sorted(model)  # nothing is left beside them
+        assert stored_files(store.folder) == sorted(
+            model
+        )  # nothing is left beside them
         for prefix in ("", "c", "c/", "c/d", "c/f/", "x", "../", "c/../", "/"):
             assert store.names(prefix) == sorted(
                 name for name in model if name.startswith(prefix)
             )
 
 
-def test_of_many_writers_of_one_name_one_wins(tmp_path: Path) -> None:
+def test_one_of_many_writers_wins_a_name(tmp_path: Path) -> None:
     store, barrier = LocalStorage(tmp_path), threading.Barrier(8)
 
     def write(number: int) -> bool:
@@ -242,18 +246,18 @@ for number in range(1_000_000):
 """
 
 
-def test_a_writer_killed_in_the_middle_leaves_whole_files(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_complete_files(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WRITER, str(tmp_path)]
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as writer:
         assert writer.stdout is not None
-        told = [writer.stdout.readline() for _ in range(20)]
+        lines = [writer.stdout.readline() for _ in range(20)]
         writer.send_signal(signal.SIGKILL)
     store = LocalStorage(tmp_path)
     names = store.names("files/")
-    # what was told to be stored is stored
-    assert {f"files/{line.strip()}" for line in told} <= set(names)
+    # every file that was reported as stored is stored
+    assert {f"files/{line.strip()}" for line in lines} <= set(names)
     for name in names:
         number = name.removeprefix("files/").encode()
         assert store.read(name) == number * 4000

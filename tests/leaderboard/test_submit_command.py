@@ -26,13 +26,14 @@ from tests.fault_server import Call
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 TASK = "archehr_together"
-CASES = [each.case.id for each in demo_cases()["test"]]
+CASES = [demo_case.case.id for demo_case in demo_cases()["test"]]
+SPLIT = ("--split", "test", "--config", "demo")
 SOUND = [
     {"case_id": case_id, "answer": "He slept. |1|\nHe ate. |1,2|"} for case_id in CASES
 ]
 
 
-def ran(*more: str, tasks: str = TASK, model: str = "baseline/reference") -> None:
+def run_task(*more: str, tasks: str = TASK, model: str = "baseline/reference") -> None:
     words = [
         "run",
         "--tasks",
@@ -48,30 +49,22 @@ def ran(*more: str, tasks: str = TASK, model: str = "baseline/reference") -> Non
     assert main(words) in (0, 5)
 
 
-def submit(*more: str) -> int:
-    return main(["submit", "run", "--to", "archehr", *more])
+def submit(*more: str, run: str = "run") -> int:
+    return main(["submit", run, "--to", "archehr", *more])
 
 
-def check(*more: str) -> int:
-    return main(
-        ["submit", "--check", "s.json", "--to", "archehr", "--config", "demo", *more]
-    )
+def check(*more: str, path: str = "s.json") -> int:
+    return main(["submit", "--check", path, "--to", "archehr", *more])
 
 
-def scored(records: Sequence[dict[str, str]]) -> None:
-    """A run whose answers are these; its file is `answers.json`."""
+def score(responses: str, *more: str, task: str = TASK) -> int:
+    return main(["score", task, "--responses", responses, *more])
+
+
+def score_answers(records: Sequence[dict[str, str]]) -> None:
+    """Scores these answers as a run; their file is `answers.json`."""
     Path("answers.json").write_text(json.dumps(records), encoding="utf-8")
-    words = [
-        "score",
-        TASK,
-        "--responses",
-        "answers.json",
-        "--config",
-        "demo",
-        "--out",
-        "run",
-    ]
-    assert main(words) in (0, 5)
+    assert score("answers.json", "--config", "demo", "--out", "run") in (0, 5)
 
 
 def records(path: str = "submission.json") -> list[dict[str, str]]:
@@ -85,49 +78,37 @@ def results(folder: str, task: str = TASK) -> Any:
 def test_the_reference_becomes_a_submission(
     here: Path, demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran()
+    run_task()
     capsys.readouterr()
     assert submit() == 0
-    said = capsys.readouterr()
-    assert said.out == (
+    printed = capsys.readouterr()
+    assert printed.out == (
         f"submission.json: {len(CASES)} of the {len(CASES)} cases of archehr_qa/demo, split test, as answered in run\n"
         "It may quote credentialed notes: only you can read it. Nothing was sent anywhere.\n"
     )
-    assert said.err == ""
-    found = records()
-    assert [list(record) for record in found] == [["case_id", "answer"]] * len(CASES)
-    assert [record["case_id"] for record in found] == CASES
+    assert printed.err == ""
+    submission = records()
+    assert [list(record) for record in submission] == [["case_id", "answer"]] * len(
+        CASES
+    )
+    assert [record["case_id"] for record in submission] == CASES
     assert Path("submission.json").stat().st_mode & 0o777 == 0o600
-    for each, record in zip(demo_cases()["test"], found, strict=True):
+    for demo_case, record in zip(demo_cases()["test"], submission, strict=True):
         essential = {
             sentence
-            for sentence, label in each.key.relevance.items()
+            for sentence, label in demo_case.key.relevance.items()
             if label == "essential"
         }
         assert set(official_answer(record["answer"]).citations) == essential
     assert check_leaks(Path("run"), source_files(str(demos / "archehr_qa"))).found == {}
-    # The other way: it has no problems, and its score is the reference's.
+    # The written file has no problems, and its score is that of the reference.
     Path("submission.json").rename("s.json")
-    assert check() == 0
+    assert check("--config", "demo") == 0
     assert capsys.readouterr().out == (
         f"s.json: no problems; it has an answer to each of the {len(CASES)} cases of archehr_qa/demo, split test, in the "
         f"form that {TASK} expects.\n"
     )
-    assert (
-        main(
-            [
-                "score",
-                TASK,
-                "--responses",
-                "s.json",
-                "--config",
-                "demo",
-                "--out",
-                "again",
-            ]
-        )
-        == 0
-    )
+    assert score("s.json", "--config", "demo", "--out", "again") == 0
     metrics = results("again")["metrics"]
     assert (
         metrics["factuality"]["value"]
@@ -145,41 +126,43 @@ def test_a_models_answers_come_from_the_private_store(
     serving: Serving, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving() as server:
-        ran(
+        run_task(
             "--max-samples",
             "3",
             "--task-args",
             "tries=1",
             model="openai-api/test-host/m",
         )
-        asked = len(server.calls)
+        calls_before = len(server.calls)
         assert any(private_home().rglob("*.sqlite"))
         capsys.readouterr()
-        # The run asked some of the cases: the shared task wants all.
+        # The run has answers to some of the cases: the shared task requires all.
         assert submit() == 5
-        told = capsys.readouterr().err
+        stderr = capsys.readouterr().err
         assert (
-            told.count("has no answer; the official scorer refuses the submission")
+            stderr.count("has no answer; the official scorer refuses the submission")
             == len(CASES) - 3
         )
         assert not Path("submission.json").exists()
-        ran("--task-args", "tries=1", "--out", "run2", model="openai-api/test-host/m")
+        run_task(
+            "--task-args", "tries=1", "--out", "run2", model="openai-api/test-host/m"
+        )
         capsys.readouterr()
-        assert main(["submit", "run2", "--to", "archehr"]) == 0
-        assert len(server.calls) == asked + len(CASES)
-    said = capsys.readouterr().out
-    assert f"{len(CASES)} answers were rewritten in the official form" in said
+        assert submit(run="run2") == 0
+        assert len(server.calls) == calls_before + len(CASES)
+    output = capsys.readouterr().out
+    assert f"{len(CASES)} answers were rewritten in the official form" in output
     meant = read_answer("He slept | 1 |. He ate |2, 3|.", [str(n) for n in range(1, 9)])
     for record in records():
         official = official_answer(record["answer"])
         assert (official.text, official.citations) == (meant.text, meant.citations)
 
 
-def test_problems_refuse_the_submission_and_are_told_by_case(
+def test_problems_are_listed_by_case_and_refuse_the_submission(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     answers = ["", "SECRET words.", "SECRET. |99|", f"{'word ' * 80}|1|", "SECRET |1|2"]
-    scored(
+    score_answers(
         [
             {"case_id": case, "answer": text}
             for case, text in zip(CASES[:5], answers, strict=True)
@@ -187,10 +170,10 @@ def test_problems_refuse_the_submission_and_are_told_by_case(
     )
     capsys.readouterr()
     assert submit("--responses", "answers.json") == 5
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "SECRET" not in said.err
-    lines = said.err.splitlines()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "SECRET" not in printed.err
+    lines = printed.err.splitlines()
     assert lines[0] == (
         "error: run: the submission was not written: 7 problems, with which the official scorer gives no score at all"
     )
@@ -203,33 +186,33 @@ def test_problems_refuse_the_submission_and_are_told_by_case(
     ]
     assert not Path("submission.json").exists()
     assert submit("--responses", "answers.json", "--allow-problems") == 0
-    said = capsys.readouterr()
-    assert said.err.startswith(
+    printed = capsys.readouterr()
+    assert printed.err.startswith(
         "warning: submission.json: written with 7 problems, with which the official scorer gives no score at all\n  case "
     )
-    assert f"5 of the {len(CASES)} cases" in said.out
+    assert f"5 of the {len(CASES)} cases" in printed.out
     assert [record["case_id"] for record in records()] == CASES[:5]
     assert records()[0]["answer"] == ""
 
 
-def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(
+def test_the_next_step_of_a_refusal_names_the_runs_data(
     demos: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran("--split", "dev", model="baseline/empty")
+    run_task("--split", "dev", model="baseline/empty")
     capsys.readouterr()
     data = demos / "archehr_qa"
     assert submit("--data", str(data)) == 5
     step = capsys.readouterr().err.splitlines()[-1]
-    # All cases are answered: to give the run's command again would mend nothing.
+    # All cases are answered: repeating the run's command would change nothing.
     assert step.startswith("Write it nevertheless (--allow-problems)")
     assert submit("--data", str(data), "--allow-problems") == 0
     capsys.readouterr()
-    told = step.partition("medical-tasks ")[2].split()
-    assert told[:3] == ["submit", "--check", "submission.json"]
-    assert main(told) == 5
+    next_command = step.partition("medical-tasks ")[2].split()
+    assert next_command[:3] == ["submit", "--check", "submission.json"]
+    assert main(next_command) == 5
     assert capsys.readouterr().err.count("has no words") == len(demo_cases()["dev"])
     # A task of 2026 has the same refusal, and nothing answered is nothing to submit.
-    ran(
+    run_task(
         "--split",
         "test",
         "--out",
@@ -238,7 +221,7 @@ def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(
         model="baseline/empty",
     )
     capsys.readouterr()
-    assert main(["submit", "run2", "--to", "archehr"]) == 5
+    assert submit(run="run2") == 5
     assert capsys.readouterr().err.count(
         "has no words; the official scorer refuses the submission"
     ) == len(CASES)
@@ -246,42 +229,15 @@ def test_the_next_step_of_a_refusal_is_about_the_runs_own_data(
     Path("none.json").write_text(
         json.dumps([{"case_id": CASES[0], "answer": None}]), encoding="utf-8"
     )
-    assert (
-        main(
-            [
-                "score",
-                TASK,
-                "--responses",
-                "none.json",
-                "--config",
-                "demo",
-                "--out",
-                "run3",
-            ]
-        )
-        == 5
-    )
-    assert (
-        main(
-            [
-                "submit",
-                "run3",
-                "--to",
-                "archehr",
-                "--responses",
-                "none.json",
-                "--allow-problems",
-            ]
-        )
-        == 5
-    )
+    assert score("none.json", "--config", "demo", "--out", "run3") == 5
+    assert submit("--responses", "none.json", "--allow-problems", run="run3") == 5
     assert (
         "run3: no case is answered, so there is nothing to submit."
         in capsys.readouterr().err
     )
 
 
-def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_lists_every_problem(capsys: pytest.CaptureFixture[str]) -> None:
     content: list[Any] = [
         *SOUND[1:],
         SOUND[1],
@@ -290,11 +246,11 @@ def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None
     ]
     content[1] = {"case_id": CASES[2], "answer": "SECRET |1, 2|"}
     Path("s.json").write_text(json.dumps(content))
-    assert check() == 5
-    said = capsys.readouterr()
+    assert check("--config", "demo") == 5
+    printed = capsys.readouterr()
     n = len(CASES)
-    assert said.out == ""
-    assert said.err.splitlines() == [
+    assert printed.out == ""
+    assert printed.err.splitlines() == [
         "error: s.json: 4 problems, with which the official scorer gives no score at all",
         f"  case {CASES[0]}: its 'answer' is missing",
         f"  case {CASES[1]}: stands there 2 times (records 1, {n}); the official scorer counts each",
@@ -304,17 +260,17 @@ def test_a_check_tells_every_problem(capsys: pytest.CaptureFixture[str]) -> None
         "Correct them and check again.",
     ]
     Path("s.json").write_text('["SECRET", "SECRET"]')
-    assert check() == 2
-    told = capsys.readouterr().err
+    assert check("--config", "demo") == 2
+    stderr = capsys.readouterr().err
     assert (
         "s.json: its records do not name a task. Name it with --task: archehr_together"
-        in told
+        in stderr
     )
-    assert "SECRET" not in told
+    assert "SECRET" not in stderr
 
 
 def test_several_tasks_need_a_name(capsys: pytest.CaptureFixture[str]) -> None:
-    ran(tasks=f"{TASK},archehr_answer_first,archehr_question")
+    run_task(tasks=f"{TASK},archehr_answer_first,archehr_question")
     assert submit() == 2
     assert (
         "Choose one with --task: archehr_together, archehr_answer_first, archehr_question."
@@ -336,10 +292,8 @@ def test_wrong_use(
     refuse(line, code, message, capsys)
 
 
-def test_where_the_file_may_not_lie(
-    here: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scored(SOUND)
+def test_forbidden_output_paths(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    score_answers(SOUND)
     responses = ("--responses", "answers.json")
     assert submit(*responses, "--out", "run/submission.json") == 4
     assert "run/submission.json: is in the run's folder" in capsys.readouterr().err
@@ -364,44 +318,26 @@ def test_a_release_needs_no_build(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     Path("s.json").write_text(json.dumps(answers))
     source = ["--source", "release", "--split", "dev"]
-    assert main(["submit", "--check", "s.json", "--to", "archehr", *source]) == 0
-    said = (
+    assert check(*source) == 0
+    message = (
         "s.json: no problems; it has an answer to each of the 2 cases of archehr_qa/official, "
         f"split dev, in the form that {TASK} expects.\n"
     )
-    assert capsys.readouterr().out == said
-    assert main(["score", TASK, "--responses", "s.json", *source, "--out", "run"]) == 0
+    assert capsys.readouterr().out == message
+    assert score("s.json", *source, "--out", "run") == 0
     entry = results("run")
     assert entry["recipe"]["data"]["config"] == "official"
     assert entry["metrics"]["factuality_precision"]["value"] == pytest.approx(2 / 3)
     assert entry["metrics"]["factuality_recall"]["value"] == 1.0
-    # Of the release nothing is left behind, and the run's answers can be submitted with
-    # it at hand.
+    # Nothing of the release is left behind, and the run's answers can be submitted with
+    # the release as --source.
     assert not list(private_home().rglob("*.parquet"))
     assert submit("--responses", "s.json", "--source", "release") == 0
     assert records() == answers
-    assert (
-        main(
-            [
-                "score",
-                TASK,
-                "--responses",
-                "s.json",
-                *source,
-                "--config",
-                "demo",
-                "--out",
-                "other",
-            ]
-        )
-        == 2
-    )
+    assert score("s.json", *source, "--config", "demo", "--out", "other") == 2
     assert "--source and --config demo" in capsys.readouterr().err
-    # A message names the folder that was given, not the one that was built of it.
-    assert (
-        main(["submit", "--check", "s.json", "--to", "archehr", "--source", "release"])
-        == 2
-    )
+    # A message names the --source folder, not the one that was built from it.
+    assert check("--source", "release") == 2
     assert (
         "error: release: config official: split test is not built; it has dev. Use --split dev,"
         in capsys.readouterr().err
@@ -422,10 +358,7 @@ GOOD: dict[str, Any] = {
 }
 
 
-SPLIT = ("--split", "test", "--config", "demo")
-
-
-def predicted(task: str) -> list[Any]:
+def good_records(task: str) -> list[Any]:
     return [{"case_id": case_id, "prediction": GOOD[task]} for case_id in CASES]
 
 
@@ -433,7 +366,7 @@ def predicted(task: str) -> list[Any]:
 def test_a_submission_of_2026_is_written_checked_and_scored(
     task: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ran("--split", "test", tasks=task)
+    run_task("--split", "test", tasks=task)
     for out in ([], ["--out", "again.zip"], ["--out", "list.json"]):
         assert submit(*out) == 0
     assert Path("again.zip").read_bytes() == Path("submission.zip").read_bytes()
@@ -447,42 +380,27 @@ def test_a_submission_of_2026_is_written_checked_and_scored(
     assert [record["case_id"] for record in records("list.json")] == CASES
     capsys.readouterr()
     for path in ("submission.zip", "list.json"):
-        assert (
-            main(["submit", "--check", path, "--to", "archehr", *SPLIT, "--task", task])
-            == 0
-        )
+        assert check(*SPLIT, "--task", task, path=path) == 0
         assert (
             f"{path}: no problems; it has an answer to each of the {len(CASES)} cases"
             in capsys.readouterr().out
         )
+        assert score(path, *SPLIT, "--out", f"{path}-run", task=task) == 0
         assert (
-            main(["score", task, "--responses", path, *SPLIT, "--out", path + "-run"])
-            == 0
+            results(f"{path}-run", task)["metrics"] == results("run", task)["metrics"]
         )
-        assert (
-            results(path + "-run", task)["metrics"] == results("run", task)["metrics"]
-        )
-    # The scored zip file is what the next submission is made of.
-    words = [
-        "submit",
-        "submission.zip-run",
-        "--to",
-        "archehr",
-        "--responses",
-        "submission.zip",
-        "--out",
-        "third.zip",
-    ]
-    assert main(words) == 0
+    # The next submission is made from the scored zip file.
+    responses = ("--responses", "submission.zip")
+    assert submit(*responses, "--out", "third.zip", run="submission.zip-run") == 0
     assert Path("third.zip").read_bytes() == Path("submission.zip").read_bytes()
 
 
 @pytest.mark.parametrize("task", SUBTASKS)
 @pytest.mark.parametrize("suffix", ["json", "zip"])
-def test_a_submission_with_problems_is_refused_whole(
+def test_a_submission_with_problems_is_not_scored(
     here: Path, task: str, suffix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, second, third, *rest = predicted(task)
+    first, second, third, *rest = good_records(task)
     content = [
         first,
         {**second, "prediction": 5},
@@ -493,12 +411,11 @@ def test_a_submission_with_problems_is_refused_whole(
     text = json.dumps(content).encode()
     path.write_bytes(zip_bytes({"submission.json": text}) if suffix == "zip" else text)
     before = sorted(here.rglob("*"))
-    command = ["score", task, "--responses", str(path), *SPLIT]
-    assert main(command) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "SECRET" not in said.err
-    lines = said.err.splitlines()
+    assert score(str(path), *SPLIT, task=task) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "SECRET" not in printed.err
+    lines = printed.err.splitlines()
     assert (
         lines[0]
         == f"error: {path}: nothing is scored, since the submission has 6 problems"
@@ -510,18 +427,13 @@ def test_a_submission_with_problems_is_refused_whole(
         "case 99",
     ]
     assert [
-        each for each in here.rglob("*") if each not in before and each.is_file()
+        file for file in here.rglob("*") if file not in before and file.is_file()
     ] == []
-    assert (
-        main(
-            ["submit", "--check", str(path), "--to", "archehr", *SPLIT, "--task", task]
-        )
-        == 5
-    )
+    assert check(*SPLIT, "--task", task, path=str(path)) == 5
     assert capsys.readouterr().err.splitlines()[1:-1] == lines[1:-1]
 
 
-def test_what_is_left_out_of_a_submission_is_told(
+def test_omitted_citations_are_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = [
@@ -529,21 +441,13 @@ def test_what_is_left_out_of_a_submission_is_told(
         for case_id in CASES
     ]
     Path("answers.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    words = [
-        "score",
-        "archehr_evidence",
-        "--responses",
-        "answers.jsonl",
-        *SPLIT,
-        "--out",
-        "run",
-    ]
-    assert main(words) == 0
+    task = "archehr_evidence"
+    assert score("answers.jsonl", *SPLIT, "--out", "run", task=task) == 0
     capsys.readouterr()
     assert submit("--responses", "answers.jsonl", "--out", "s.json") == 0
     assert capsys.readouterr().err.startswith(
         f"note: case {CASES[0]}: cites 99, which its note does not have (it has 1 to "
     )
-    assert records("s.json") == predicted("archehr_evidence")
-    assert check("--split", "test") == 0  # an evidence submission is recognised
+    assert records("s.json") == good_records(task)
+    assert check(*SPLIT) == 0  # an evidence submission is recognised
     assert "in the form that archehr_evidence expects" in capsys.readouterr().out

@@ -34,11 +34,11 @@ KQA, MEDCALC = (
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """Results of a real run of both demo sets, as if a model had been asked the released questions and judged by another."""
-    place = tmp_path_factory.mktemp("run")
+    """Results of a real run on both demo sets, changed as if a model had answered the released questions and another judged it."""
+    folder = tmp_path_factory.mktemp("run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
-        patch.setenv("MEDICAL_TASKS_DATA", str(place / "data"))
+        patch.setenv("MEDICAL_TASKS_HOME", str(folder / "home"))
+        patch.setenv("MEDICAL_TASKS_DATA", str(folder / "data"))
         for name in ("kqa", "medcalc_bench"):
             build_dataset(name, source=None, config="demo")
         words = [
@@ -50,10 +50,10 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "--judge",
             "lexical",
             "--out",
-            str(place / "run"),
+            str(folder / "run"),
         ]
         assert main([*words, "--model", "baseline/random"]) == 0
-    results: dict[str, Any] = json_of(place / "run" / "results.json")
+    results: dict[str, Any] = json_of(folder / "run" / "results.json")
     for name, config in (("kqa", "answered"), ("medcalc", "v1.0")):
         recipe = results["tasks"][name]["recipe"]
         recipe["data"]["config"] = config
@@ -78,7 +78,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -141,11 +141,12 @@ def test_each_task_has_a_file_that_the_hub_reads(
         "source_org",
     )
     assert [getattr(medcalc, name) for name in optional] == [None] * 7
-    told = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
-        ".eval_results/medcalc.yaml: medcalc 16.51 % on owner/medcalc, written" in told
+        ".eval_results/medcalc.yaml: medcalc 16.51 % on owner/medcalc, written"
+        in output
     )
-    assert "Nothing was sent anywhere" in told
+    assert "Nothing was sent anywhere" in output
     text = "".join(
         path.read_text(encoding="utf-8") for path in Path(".eval_results").iterdir()
     )
@@ -153,7 +154,7 @@ def test_each_task_has_a_file_that_the_hub_reads(
     assert "owner/model" not in text
 
 
-def test_the_file_is_what_the_format_says(scored: dict[str, Any]) -> None:
+def test_the_file_follows_the_format(scored: dict[str, Any]) -> None:
     write(scored)
     words = [
         "--source-url=https://example.org/r",
@@ -228,21 +229,24 @@ def test_a_file_with_other_content_is_kept(
     assert list(Path(".eval_results").iterdir()) == [Path(".eval_results/medcalc.yaml")]
 
 
-def changed(change: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
-    """Entries of parts of the task, or the name of one that is taken away."""
+def medcalc_change(change: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    """Returns a change of the task's results: new entries of sections by path, or the name of an entry to remove."""
 
     def make(tasks: dict[str, Any]) -> None:
         for path, value in change.items():
-            part = functools.reduce(
+            section = functools.reduce(
                 dict.__getitem__, path.split(".") if path else [], tasks["medcalc"]
             )
-            part.pop(value) if isinstance(value, str) else part.update(value)
+            if isinstance(value, str):
+                section.pop(value)
+            else:
+                section.update(value)
 
     return make
 
 
 WRONG: list[Any] = [
-    (words, {}, re.escape(message)) for words, message in CASES["wrong_use_is_told"]
+    (words, {}, re.escape(message)) for words, message in CASES["wrong_use"]
 ]
 MISLEADING = [
     (["--tasks=medcalc", MEDCALC], change, message)
@@ -251,20 +255,20 @@ MISLEADING = [
 
 
 @pytest.mark.parametrize(("words", "change", "message"), [*WRONG, *MISLEADING])
-def test_wrong_use_and_a_number_that_would_mislead_are_refused(
+def test_wrong_use_and_misleading_numbers(
     scored: dict[str, Any],
     words: list[str],
     change: dict[str, Any],
     message: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    write(scored, changed(change))
+    write(scored, medcalc_change(change))
     assert submit(*words) == 2
     assert re.search(message, capsys.readouterr().err)
     assert not Path(".eval_results").exists()
 
 
-def test_a_judge_that_compares_words_has_no_override_and_spares_the_others(
+def test_a_lexical_judge_is_refused_without_override(
     scored: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     metric = scored["tasks"]["kqa"]["metrics"]["comprehensiveness"]
@@ -276,18 +280,20 @@ def test_a_judge_that_compares_words_has_no_override_and_spares_the_others(
         ),
     )
     assert submit(KQA, MEDCALC, "--allow-partial", "--force") == 2
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
         "kqa: its comprehensiveness stands for itself alone: a judge that compares words decided"
-        in told
+        in stderr
     )
-    assert "The others can be written with --tasks medcalc" in told
+    assert "The others can be written with --tasks medcalc" in stderr
     assert not Path(".eval_results").exists()
     assert submit("--tasks=medcalc", "--dataset-repo=owner/medcalc") == 0
 
 
-def test_parts_and_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) -> None:
-    write(scored, changed(CASES["partial"]))
+def test_notes_state_partial_results_and_settings_without_paths(
+    scored: dict[str, Any],
+) -> None:
+    write(scored, medcalc_change(CASES["partial"]))
     assert submit("--tasks=medcalc", MEDCALC, "--allow-partial") == 0
     notes = read("medcalc.yaml").notes
     assert notes is not None
@@ -322,7 +328,7 @@ def test_parts_and_settings_are_noted_and_paths_are_not(scored: dict[str, Any]) 
     assert notes.isprintable()
 
 
-def test_what_is_missing_is_told(
+def test_missing_requirements_are_reported(
     scored: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

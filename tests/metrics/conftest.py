@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,19 +36,34 @@ def metric(load_metric: Callable[[Path], Any], request: pytest.FixtureRequest) -
 
 
 @pytest.fixture
-def example(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What the first call in the card of the module's `FOLDER` is given."""
-    folder = request.module.FOLDER
-    code = ast.parse(
-        (folder / "README.md")
-        .read_text(encoding="utf-8")
-        .split("```python")[1]
-        .split("```")[0]
-    )
-    wanted = f"{folder.name}.compute"
+def card(request: pytest.FixtureRequest) -> str:
+    """The card in the module's `FOLDER`."""
+    text: str = (request.module.FOLDER / "README.md").read_text(encoding="utf-8")
+    return text
+
+
+@pytest.fixture
+def card_output(card: str) -> str:
+    """The result that the card shows for its first call."""
+    block = re.split(r"gives(?:, among others,)?\n", card)[1].split("```")[1]
+    return block.removeprefix("python\n")
+
+
+def shortened(value: float, digits: int = 2) -> str:
+    """A number as cards show it: cut after so many digits."""
+    return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}..."
+
+
+@pytest.fixture
+def example(card: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """The arguments of the first call in the card."""
+    code = ast.parse(card.split("```python")[1].split("```")[0])
+    function = f"{request.module.FOLDER.name}.compute"
     (call,) = [
         node
         for node in ast.walk(code)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == wanted
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == function
     ]
-    return {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+    return {
+        str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords
+    }

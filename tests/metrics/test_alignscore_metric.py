@@ -16,16 +16,16 @@ from tests.support import ROOT
 FOLDER = ROOT / "metrics" / "alignscore"
 
 
-def test_it_scores_as_the_package_does_and_says_with_what(
+def test_the_metric_scores_like_the_package_and_records_its_recipe(
     metric: Any, tmp_path: Path
 ) -> None:
     file, backbone = make_alignscore(tmp_path)
-    places = {"checkpoint": str(file), "backbone": str(backbone)}
-    result = metric.compute(predictions=CLAIMS, references=CONTEXTS, **places)
+    model_files = {"checkpoint": str(file), "backbone": str(backbone)}
+    result = metric.compute(predictions=CLAIMS, references=CONTEXTS, **model_files)
     scorer = open_alignscore(file, backbone=backbone)
-    wanted = scorer.score(CONTEXTS, CLAIMS)
-    assert result["scores"] == pytest.approx(wanted, abs=1e-6)
-    assert result["alignscore"] == pytest.approx(sum(wanted) / len(wanted))
+    expected = scorer.score(CONTEXTS, CLAIMS)
+    assert result["scores"] == pytest.approx(expected, abs=1e-6)
+    assert result["alignscore"] == pytest.approx(sum(expected) / len(expected))
     assert (
         0
         <= result["alignscore_ci_low"]
@@ -39,7 +39,11 @@ def test_it_scores_as_the_package_does_and_says_with_what(
         "mode": "nli_sp",
     }
     other = metric.compute(
-        predictions=CLAIMS, references=CONTEXTS, mode="reg", sentences="punkt", **places
+        predictions=CLAIMS,
+        references=CONTEXTS,
+        mode="reg",
+        sentences="punkt",
+        **model_files,
     )
     assert other["scores"] == pytest.approx(
         scorer.score(CONTEXTS, CLAIMS, mode="reg"), abs=1e-5
@@ -48,29 +52,28 @@ def test_it_scores_as_the_package_does_and_says_with_what(
         "reg",
         "punkt untrained",
     )
-    empty = metric.compute(predictions=[], references=[], **places)
+    empty = metric.compute(predictions=[], references=[], **model_files)
     assert math.isnan(empty["alignscore"])
     assert empty["scores"] == []
     assert (
-        metric.compute(predictions=[""], references=["a"], **places)["alignscore"]
+        metric.compute(predictions=[""], references=["a"], **model_files)["alignscore"]
         == 0.0
     )
 
 
-def test_a_checkpoint_that_is_not_there_is_said_with_the_steps_of_the_card(
-    metric: Any, tmp_path: Path
+def test_a_missing_checkpoint_is_refused_with_the_steps_of_the_card(
+    metric: Any, card: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(MissingError, match="Nothing is downloaded here") as told:
+    with pytest.raises(MissingError, match="Nothing is downloaded here") as caught:
         metric.compute(
             predictions=["a"],
             references=["b"],
             checkpoint=str(tmp_path / "AlignScore-base.ckpt"),
         )
-    card = (FOLDER / "README.md").read_text(encoding="utf-8")
     steps = [
         line.strip()
         for line in card.splitlines()
         if line.strip().startswith("hf download")
     ]
     assert len(steps) == 2
-    assert all(step in str(told.value) for step in steps)
+    assert all(step in str(caught.value) for step in steps)

@@ -49,40 +49,42 @@ def test_all_rows_of_medcalc_bench(load_metric: Callable[[Path], Any]) -> None:
         (replies, 1.0),
         (replies[:500] + ['{"answer": "-1"}'] * 547, 500 / 1047),
     ):
-        found = [
+        results = [
             metric.compute(predictions=predictions, references=rows)
             for rows in (official, built, own)
         ]
-        found.append(
+        results.append(
             metric.compute(
                 predictions=predictions,
                 references=[row | {"answer": "-1"} for row in official],
             )
         )
-        assert found[0]["n"] == 1047
-        assert found[0]["accuracy"] == share
-        assert all(each == found[0] for each in found)
+        assert results[0]["n"] == 1047
+        assert results[0]["accuracy"] == share
+        assert all(result == results[0] for result in results)
 
 
-@pytest.mark.parametrize(("module", "row", "wanted"), cases(__file__, "ROWS"))
-def test_a_row_as_the_others_release_it(
-    module: str, row: dict[str, Any], wanted: dict[str, Any]
+@pytest.mark.parametrize(("module", "row", "expected"), cases(__file__, "ROWS"))
+def test_rows_in_the_released_form_are_read(
+    module: str, row: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     columns = import_module(f"medical_tasks.benchmarks.{module}").METRIC_COLUMNS
-    assert read_row(row, columns, "row") == wanted
-    assert read_row(wanted | {"note": "of somebody's own"}, columns, "row") == wanted
+    assert read_row(row, columns, "row") == expected
+    assert (
+        read_row(expected | {"note": "of somebody's own"}, columns, "row") == expected
+    )
 
 
-def test_a_missing_column_is_named_with_what_is_taken(
+def test_a_missing_column_is_named_with_its_accepted_names(
     load_metric: Callable[[Path], Any],
 ) -> None:
     loaded = [
         load_metric(METRICS / name)
         for name in ("medcalc", "kqa", "doclens", "ehrnoteqa", "archehr_qa")
     ]
-    told = r"references\[1\]: has no lower. It is read from Lower Limit or lower_limit or lower; got calculator_id, answer, no"
+    message = r"references\[1\]: has no lower. It is read from Lower Limit or lower_limit or lower; got calculator_id, answer, no"
     good = {"calculator_id": 2, "answer": "1", "lower": "1", "upper": "1"}
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         loaded[0].compute(
             predictions=["1", "1"],
             references=[good, {"calculator_id": 2, "answer": "1", "no": ""}],

@@ -10,6 +10,7 @@ import pytest
 from medical_tasks.benchmarks.kqa.spec import KQA
 from medical_tasks.scoring.intervals import wilson_interval
 from tests.case_tables import tables
+from tests.metrics.conftest import shortened
 from tests.support import ROOT
 
 CASES = tables(__file__, "kqa_metric")
@@ -27,15 +28,13 @@ VERDICTS: list[list[str | None]] = [
 HOLED: list[list[str | None]] = [["entailment", None, "contradiction"], ["neutral"]]
 
 
-def test_the_example_of_the_card(metric: Any) -> None:
+def test_the_example_of_the_card(metric: Any, card_output: str) -> None:
     result = metric.compute(
         predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS
     )
-    card = (FOLDER / "README.md").read_text(encoding="utf-8")
-    shown = card.split("gives, among others,")[1].split("```")[1]
     exact = "judge comprehensiveness comprehensiveness_answered hallucination_rate answered words coverage contradicted".split()
     for name in (*exact, "comprehensiveness_bound_low", "comprehensiveness_bound_high"):
-        assert f"'{name}': {result[name]!r}" in shown, name
+        assert f"'{name}': {result[name]!r}" in card_output, name
     low, high = wilson_interval(1, 2)
     assert (result["contradicted_ci_low"], result["contradicted_ci_high"]) == (
         low,
@@ -43,11 +42,11 @@ def test_the_example_of_the_card(metric: Any) -> None:
     )
     for end in ("low", "high"):
         assert (
-            f"'contradicted_ci_{end}': {math.floor(result[f'contradicted_ci_{end}'] * 100) / 100:.2f}..."
-            in shown
+            f"'contradicted_ci_{end}': {shortened(result[f'contradicted_ci_{end}'])}"
+            in card_output
         )
     holed = metric.compute(predictions=ANSWERS, references=REFERENCES, verdicts=HOLED)
-    # its known statement stands for the missing one
+    # its known statement replaces the missing one
     assert holed["comprehensiveness"] == 0.5
     assert (
         holed["comprehensiveness_bound_low"],
@@ -91,7 +90,7 @@ def test_the_general_score(metric: Any) -> None:
     assert as_comp["weighted"] == as_comp["comprehensiveness"]
 
 
-def test_two_way_judges_words_and_nothing(metric: Any) -> None:
+def test_two_way_judges_the_lexical_judge_and_empty_input(metric: Any) -> None:
     result = metric.compute(
         predictions=ANSWERS[:1],
         references=REFERENCES[:1],
@@ -123,14 +122,16 @@ def test_two_way_judges_words_and_nothing(metric: Any) -> None:
     result = metric.compute(
         predictions=ANSWERS, references=REFERENCES, verdicts=VERDICTS
     )
-    reported = KQA.reporting(()).metrics  # nobody was asked with the authors' prompts
-    for one in reported:
-        ends = [result[f"{one.name}{end}"] for end in ("_bound_low", "", "_bound_high")]
+    reported = KQA.reporting(()).metrics  # no answer is to the authors' prompts
+    for spec in reported:
+        ends = [
+            result[f"{spec.name}{end}"] for end in ("_bound_low", "", "_bound_high")
+        ]
         assert ends == sorted(ends)
     assert len(result) == len(reported) * 5 + 3
 
 
-@pytest.mark.parametrize(("given", "message"), CASES["bad_input_is_named"])
-def test_bad_input_is_named(metric: Any, given: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("changes", "message"), CASES["bad_input_is_named"])
+def test_bad_input_is_named(metric: Any, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        metric.compute(**{"predictions": ANSWERS, "references": REFERENCES, **given})
+        metric.compute(**{"predictions": ANSWERS, "references": REFERENCES, **changes})

@@ -38,18 +38,19 @@ def index(tmp_path: Path) -> str:
     ]
     (tmp_path / "MRCONSO.RRF").write_text("".join(rows))
     (tmp_path / "MRSTY.RRF").write_text(
-        "".join(f"C{each:07d}|T047|A1|Name|AT1||\n" for each in (1, 2, 3))
+        "".join(f"C{number:07d}|T047|A1|Name|AT1||\n" for number in (1, 2, 3))
     )
     build_index(tmp_path, tmp_path / "index")
     return str(tmp_path / "index")
 
 
-def test_the_example_of_the_card_and_synonyms(metric: Any, index: str) -> None:
+def test_the_example_of_the_card_and_synonyms(
+    metric: Any, index: str, card: str
+) -> None:
     prediction, reference = (
         "He has congestive heart failure and takes furosemide.",
         "Heart failure, on furosemide.",
     )
-    card = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert prediction in card
     assert reference in card
     result = metric.compute(
@@ -100,29 +101,29 @@ def test_the_example_of_the_card_and_synonyms(metric: Any, index: str) -> None:
 def test_the_numbers_of_the_package_on_the_recorded_pairs(
     variant: str, metric: Any, tmp_path: Path
 ) -> None:
-    told = json_of(FIXTURE / "medcon_expected.json")
+    recorded = json_of(FIXTURE / "medcon_expected.json")
     pairs = [
-        (told["texts"][pair["reference"]], told["texts"][pair["prediction"]])
-        for pair in told["configs"][0]["pairs"]
+        (recorded["texts"][pair["reference"]], recorded["texts"][pair["prediction"]])
+        for pair in recorded["configs"][0]["pairs"]
     ]
     assert len(pairs) == 28
     build_index(FIXTURE, tmp_path / "index")
     with UmlsIndex(tmp_path / "index") as umls:
         matcher = Matcher(umls, variant=variant)
-        wanted = [
+        expected = [
             medcon(matcher.concepts(reference), matcher.concepts(prediction))
             for reference, prediction in pairs
         ]
-    assert len({score.f1 for score in wanted}) > 5
+    assert len({score.f1 for score in expected}) > 5
     result = metric.compute(
         predictions=[prediction for _, prediction in pairs],
         references=[reference for reference, _ in pairs],
         index=str(tmp_path / "index"),
         variant=variant,
     )
-    assert result["scores"] == pytest.approx([score.f1 for score in wanted], abs=1e-9)
+    assert result["scores"] == pytest.approx([score.f1 for score in expected], abs=1e-9)
     assert result["concept_recall"] == pytest.approx(
-        sum(score.concept_recall for score in wanted) / len(wanted)
+        sum(score.concept_recall for score in expected) / len(expected)
     )
 
 

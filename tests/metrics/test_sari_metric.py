@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.metrics.conftest import shortened
 from tests.support import ROOT
 
 FOLDER = ROOT / "metrics" / "sari"
@@ -18,14 +19,14 @@ REFERENCES = [
 ]
 
 
-def test_the_example_of_the_card_and_other_input(metric: Any) -> None:
+def test_the_example_of_the_card_and_other_input(
+    metric: Any, card: str, card_output: str
+) -> None:
     result = metric.compute(
         sources=[SOURCE], predictions=[PREDICTION], references=[REFERENCES]
     )
-    card = (FOLDER / "README.md").read_text(encoding="utf-8")
-    shown = card.split("gives\n")[1].split("```")[1]
     for name in ("sari", "keep", "delete", "add"):
-        assert f"'{name}': {math.floor(result[name] * 1e4) / 1e4:.4f}..." in shown, name
+        assert f"'{name}': {shortened(result[name], 4)}" in card_output, name
     assert (result["sari_ci_low"], result["sari_ci_high"]) == (0, 100)
     assert result["sari"] == pytest.approx(
         (result["keep"] + result["delete"] + result["add"]) / 3

@@ -1,4 +1,4 @@
-"""Questions about the probability of choices, and what transformers alone says to them."""
+"""Requests for the probability of choices, and the probabilities of transformers alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LETTERS = ("A", "B", "C", "D", "E")
 
 
 def choose(key: str, text: str, continuations: Sequence[str] = LETTERS) -> Request:
-    """A request of one user message for the probability of what may follow it."""
+    """Makes a request of one user message for the probabilities of its continuations."""
     message = {"role": "user", "content": text}
     return Request(
         key=key,
@@ -45,19 +45,19 @@ def scores(model: Model, requests: Sequence[Request]) -> dict[str, ChoiceScores]
 
 
 def summed(folder: Path, text: str, continuation: str) -> tuple[float, int]:
-    """By transformers alone, one text without padding: sum of log-probabilities in float32, and number of tokens."""
+    """Sum of a continuation's log-probabilities and number of its tokens, by transformers alone without padding."""
     import torch
 
     model, tokenizer = reference(folder)
-    asked, whole = (
+    prompt, tokens = (
         tokenizer(text)["input_ids"],
         tokenizer(text + continuation)["input_ids"],
     )
-    assert whole[: len(asked)] == asked
+    assert tokens[: len(prompt)] == prompt
     with torch.no_grad():
-        logits = model(torch.tensor([whole])).logits.float()
+        logits = model(torch.tensor([tokens])).logits.float()
     logprobs = torch.log_softmax(logits, dim=-1)[0]
-    places = range(len(asked), len(whole))
-    return sum(logprobs[place - 1, whole[place]].item() for place in places), len(
-        places
-    )
+    positions = range(len(prompt), len(tokens))
+    return sum(
+        logprobs[position - 1, tokens[position]].item() for position in positions
+    ), len(positions)

@@ -1,4 +1,4 @@
-"""A toy model for every test that runs one, and ways to open it."""
+"""A toy model for the tests of local models, and fixtures that open it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.models.local_runs import Opener
 from tests.models.tiny_embedder import make_bert
 from tests.models.toy_texts import COMMIT, TEXTS
 
-# Answers are compared token by token with those of one prompt alone: on a GPU as well,
-# they are made on the CPU.
+# Answers are compared token by token with those of one prompt alone, so they are
+# generated on the CPU even where there is a GPU.
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 

@@ -1,4 +1,4 @@
-"""One process of a distributed run, started by torchrun from `test_data_parallel.py`; writes what it saw as JSON."""
+"""One process of a distributed run, started by torchrun from `test_data_parallel.py`; writes its results as JSON."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.models.choice_runs import CHOICES, choose
 from tests.models.toy_texts import TEXTS, ask
 
 
-def chosen(model: Model) -> list[dict[str, str]]:
-    """Probabilities of choices: of 13 questions with one that is too long, and of one alone."""
+def choice_runs(model: Model) -> list[dict[str, str]]:
+    """Probabilities of choices for 13 questions and for one, each time with one that is too long."""
     runs = []
     for count in (13, 1):
         requests = [*CHOICES[:count], choose("long", "cough " * 400)]
@@ -22,8 +22,8 @@ def chosen(model: Model) -> list[dict[str, str]]:
         assert model.lengths(requests)[-1] is not None
         runs.append(
             {
-                one.key: one.text if isinstance(one, Answer) else one.reason
-                for one in results
+                result.key: result.text if isinstance(result, Answer) else result.reason
+                for result in results
             }
         )
     return runs
@@ -41,8 +41,8 @@ def main(folder: str, out: str, counts: str) -> None:
             for index in range(count)
         ]
         requests.append(ask("long", "cough " * 400))
-        # The main process alone knows what is pending; the others must come to the same
-        # list.
+        # Only the main process has the list of pending requests; the others must
+        # receive it.
         keys = model.share(
             [request.key for request in requests] if model.is_main else ["mine"]
         )
@@ -52,19 +52,21 @@ def main(folder: str, out: str, counts: str) -> None:
         runs.append(
             {
                 "answers": {
-                    one.key: [one.text, one.output_tokens, one.finish]
-                    for one in results
-                    if isinstance(one, Answer)
+                    result.key: [result.text, result.output_tokens, result.finish]
+                    for result in results
+                    if isinstance(result, Answer)
                 },
                 "failures": {
-                    one.key: one.reason for one in results if isinstance(one, Failure)
+                    result.key: result.reason
+                    for result in results
+                    if isinstance(result, Failure)
                 },
             }
         )
-    choices = {"1": chosen(model), "8": []}
+    choices = {"1": choice_runs(model), "8": []}
     model.close()
     wide = open_hf(f"hf/{folder}", options={"batch_size": "8", "max_length": "300"})
-    choices["8"] = chosen(wide)
+    choices["8"] = choice_runs(wide)
     wide.close()
     report: dict[str, object] = {"choices": choices}
     report |= {

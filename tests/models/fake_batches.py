@@ -1,12 +1,12 @@
-"""A provider with batches: OpenAI's files, batches and chat forms, which refuse what OpenAI's refuse.
+"""A provider with batches: OpenAI's files, batches and chats, with the refusals of OpenAI.
 
     with FakeBatches() as server:
         ...  # base URL: server.base_url
-    server.asked             # the chat of each request that was answered, or taken into a batch: what is paid for
-    server.did("create")     # how often a step was asked for
+    server.asked             # the chats that are paid for: answered, or accepted in a batch
+    server.did("create")     # how often a step was requested
 
-A batch moves on by one state each time it is looked at. `hold(step)` keeps the next
-request of a step without an answer, so that whoever sent it can be killed there.
+A batch moves on by one state each time its state is requested. `hold(step)` leaves the
+next request of a step without an answer, so that a test can kill its sender there.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ class _File:
     id: str
     name: str
     content: bytes
-    made: int = field(default_factory=lambda: int(time.time()))
+    created: int = field(default_factory=lambda: int(time.time()))
 
     def shown(self) -> dict[str, Any]:
         return {
-            "id": self.id, "object": "file", "bytes": len(self.content), "created_at": self.made, "filename": self.name,
+            "id": self.id, "object": "file", "bytes": len(self.content), "created_at": self.created, "filename": self.name,
             "purpose": "batch", "status": "processed",
         }  # fmt: skip
 
 
 @dataclass
-class _Made:
-    """A batch; `looks` is how often it was looked at."""
+class _Batch:
+    """A batch; `looks` counts the requests for its state."""
 
     id: str
     file: str
@@ -80,16 +80,16 @@ class _Made:
     output: str | None = None
     errors: str | None = None
     faults: list[dict[str, Any]] = field(default_factory=list)
-    made: int = field(default_factory=lambda: int(time.time()))
+    created: int = field(default_factory=lambda: int(time.time()))
 
     @property
     def takes_room(self) -> bool:
-        """Whether its requests are waiting to be answered."""
+        """Whether its requests still wait for their answers."""
         return not self.faults and self.status in ("validating", "in_progress")
 
     def shown(self) -> dict[str, Any]:
         return {
-            "id": self.id, "object": "batch", "endpoint": _OPERATION, "completion_window": "24h", "created_at": self.made,
+            "id": self.id, "object": "batch", "endpoint": _OPERATION, "completion_window": "24h", "created_at": self.created,
             "input_file_id": self.file, "status": self.status, "metadata": self.metadata, "output_file_id": self.output,
             "error_file_id": self.errors,
             "errors": {"object": "list", "data": self.faults} if self.faults else None,
@@ -101,15 +101,14 @@ class FakeBatches(FaultServer):
     """The provider.
 
     Attributes:
-        looks: how often a batch is looked at before it has ended.
+        looks: after how many requests for its state a batch has ended.
         ends: `completed`, `expired` or `cancelled`, and after how many requests; or
             `failed` with a code.
-        line: what a line is answered with in place of an answer; None for nothing
-            unusual.
-        without: a server that has no batches, by the status of its answer.
-        unlisted: a server that does not list its batches.
-        most_waiting: how many requests an account may have waiting.
-        lenient: chats may have fields that the suite never sends.
+        line: the refusal of a line, or None.
+        without: status of every answer about batches, if the server has none.
+        unlisted: whether the server refuses to list its batches.
+        most_waiting: how many requests of an account may wait.
+        lenient: whether chats may have fields that the suite never sends.
     """
 
     def __init__(
@@ -129,7 +128,7 @@ class FakeBatches(FaultServer):
         self.steps: list[str] = []
         self.asked: list[str] = []
         self.files: dict[str, _File] = {}
-        self.batches: dict[str, _Made] = {}
+        self.batches: dict[str, _Batch] = {}
         self.reached = threading.Event()
         self._held, self._passing = ("", ""), 0
         self._lost: Counter[str] = Counter()
@@ -137,16 +136,16 @@ class FakeBatches(FaultServer):
         self._go_on = threading.Event()
 
     def did(self, step: str) -> int:
-        """How often a step was asked for."""
+        """How often a step was requested."""
         return self.steps.count(step)
 
     @property
     def paid_twice(self) -> list[str]:
-        """Requests that were taken more than once."""
+        """Requests that were accepted more than once."""
         return [name for name, times in Counter(self.asked).items() if times > 1]
 
     def hold(self, step: str, when: str = "after", *, passing: int = 0) -> None:
-        """Leaves a request of a step without an answer, `before` or `after` it is carried out; the first ones pass."""
+        """Leaves a request of a step without an answer, `before` or `after` it is carried out, once `passing` have passed."""
         self.reached.clear()
         self._go_on.clear()
         self._held, self._passing = (step, when), passing
@@ -229,20 +228,20 @@ class FakeBatches(FaultServer):
         if step in ("files", "list"):
             if not set(query) <= {"purpose", "limit", "after", "order"}:
                 return Refused(400, "unknown parameter")
-            kept = [each.shown() for each in self.files.values()]
+            entries = [entry.shown() for entry in self.files.values()]
             if step == "list":
-                kept = [each.shown() for each in self.batches.values()]
-            return _page(kept[::-1], query)
+                entries = [entry.shown() for entry in self.batches.values()]
+            return _page(entries[::-1], query)
         if step == "content":
             file = self.files.get(name)
             return (
                 file.content if file else Refused(404, f"No such File object: {name}")
             )
-        made = self.batches.get(name)
-        if made is None:
+        batch = self.batches.get(name)
+        if batch is None:
             return Refused(404, f"No batch found with id '{name}'.")
-        self._move(made)
-        return made.shown()
+        self._move(batch)
+        return batch.shown()
 
     def _chat(self, body: Mapping[str, Any]) -> dict[str, Any] | Refused:
         refused = self._refusal(body)
@@ -259,13 +258,13 @@ class FakeBatches(FaultServer):
             f"Content-Type: {kind}\r\n\r\n".encode() + raw, policy=HTTP
         )
         fields: dict[str, tuple[str | None, bytes]] = {}
-        for part in form.iter_parts():
+        for form_field in form.iter_parts():
             name, content = (
-                part.get_param("name", header="Content-Disposition"),
-                part.get_payload(decode=True),
+                form_field.get_param("name", header="Content-Disposition"),
+                form_field.get_payload(decode=True),
             )
             assert isinstance(content, bytes)
-            fields[str(name)] = part.get_filename(), content
+            fields[str(name)] = form_field.get_filename(), content
         if set(fields) != {"file", "purpose"} or fields["purpose"][1] != b"batch":
             return Refused(400, f"unexpected fields {sorted(fields)}")
         file_name, content = fields["file"]
@@ -291,10 +290,10 @@ class FakeBatches(FaultServer):
         if file is None:
             return Refused(404, "No such File object")
         lines = [json.loads(line) for line in file.content.splitlines()]
-        made = _Made(f"batch_{len(self.batches) + 1}", file.id, metadata, lines)
-        made.faults = _faults(lines)
+        batch = _Batch(f"batch_{len(self.batches) + 1}", file.id, metadata, lines)
+        batch.faults = _faults(lines)
         if self.ends[0] == "failed":
-            made.faults = [
+            batch.faults = [
                 {
                     "code": self.ends[1],
                     "message": "not accepted",
@@ -303,10 +302,10 @@ class FakeBatches(FaultServer):
                 }
             ]
         waiting = sum(
-            len(each.lines) for each in self.batches.values() if each.takes_room
+            len(other.lines) for other in self.batches.values() if other.takes_room
         )
         if waiting + len(lines) > self.most_waiting:
-            made.faults = [
+            batch.faults = [
                 {
                     "code": "token_limit_exceeded",
                     "message": "Enqueued limit reached",
@@ -314,30 +313,30 @@ class FakeBatches(FaultServer):
                     "param": None,
                 }
             ]
-        self.batches[made.id] = made
-        if not made.faults:
+        self.batches[batch.id] = batch
+        if not batch.faults:
             self.asked += [json.dumps(line["body"]["messages"]) for line in lines]
-        return made.shown()
+        return batch.shown()
 
-    def _move(self, made: _Made) -> None:
-        """Takes a batch on by one state."""
-        made.looks += 1
-        if made.faults:
-            made.status = "failed"
-        elif made.looks < self.looks:
-            made.status, made.done = (
+    def _move(self, batch: _Batch) -> None:
+        """Moves a batch to its next state."""
+        batch.looks += 1
+        if batch.faults:
+            batch.status = "failed"
+        elif batch.looks < self.looks:
+            batch.status, batch.done = (
                 "in_progress",
-                len(made.lines) * made.looks // self.looks,
+                len(batch.lines) * batch.looks // self.looks,
             )
-        elif made.output is None and made.errors is None:
-            self._end(made)
+        elif batch.output is None and batch.errors is None:
+            self._end(batch)
 
-    def _end(self, made: _Made) -> None:
-        made.status, most = str(self.ends[0]), self.ends[1] or len(made.lines)
+    def _end(self, batch: _Batch) -> None:
+        batch.status, most = str(self.ends[0]), self.ends[1] or len(batch.lines)
         assert isinstance(most, int)
         good: list[dict[str, Any]] = []
         bad: list[dict[str, Any]] = []
-        for line in made.lines[:most]:
+        for line in batch.lines[:most]:
             refused = self._refusal(line["body"])
             body = self._completed(line["body"]) if refused is None else _error(refused)
             status = 200 if refused is None else refused.status
@@ -350,9 +349,9 @@ class FakeBatches(FaultServer):
                     "error": None,
                 }
             )
-        for line in made.lines[most:]:
+        for line in batch.lines[most:]:
             error = {
-                "code": f"batch_{made.status}",
+                "code": f"batch_{batch.status}",
                 "message": "This request was not executed.",
             }
             bad.append(
@@ -363,10 +362,10 @@ class FakeBatches(FaultServer):
                     "error": error,
                 }
             )
-        made.done, made.failed = len(good), len(bad)
+        batch.done, batch.failed = len(good), len(bad)
         # Results come in any order.
-        made.output = self._store("output", _jsonl(good[::-1])).id if good else None
-        made.errors = self._store("errors", _jsonl(bad)).id if bad else None
+        batch.output = self._store("output", _jsonl(good[::-1])).id if good else None
+        batch.errors = self._store("errors", _jsonl(bad)).id if bad else None
 
     def _completed(self, body: Mapping[str, Any]) -> dict[str, Any]:
         call = Call(len(self.calls) + 1, 1, body, {}, _OPERATION, time.monotonic())
@@ -381,9 +380,9 @@ def _error(refused: Refused) -> dict[str, Any]:
 
 def _route(method: str, path: str) -> tuple[str, str]:
     for step, expected, form in _ROUTES:
-        found = re.fullmatch(form, path)
-        if found and method == expected:
-            return step, found[1] if found.groups() else ""
+        match = re.fullmatch(form, path)
+        if match and method == expected:
+            return step, match[1] if match.groups() else ""
     return "", ""
 
 
@@ -392,7 +391,7 @@ def _page(entries: list[dict[str, Any]], query: Mapping[str, str]) -> dict[str, 
     limit = int(query.get("limit", "20"))
     if not 1 <= limit <= 100:
         raise ValueError("limit")
-    ids = [each["id"] for each in entries]
+    ids = [entry["id"] for entry in entries]
     start = ids.index(query["after"]) + 1 if "after" in query else 0
     shown = entries[start : start + limit]
     return {
@@ -402,7 +401,7 @@ def _page(entries: list[dict[str, Any]], query: Mapping[str, str]) -> dict[str, 
 
 
 def _faults(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What is wrong with a file of requests as a whole."""
+    """The faults of a file of requests as a whole."""
     names = [line.get("custom_id") for line in lines]
     models = {line.get("body", {}).get("model") for line in lines}
     if not lines:

@@ -1,11 +1,11 @@
-"""Local servers in the published forms of hosted APIs, with what their models refuse.
+"""Local servers in the published forms of hosted APIs, with the refusals of their models.
 
     with OpenAIServer() as server:
-        ...  # base URL: server.base_url; gpt-5 refuses max_tokens and temperature, gpt-4o takes both
+        ...  # base URL: server.base_url; gpt-5 refuses max_tokens and temperature, gpt-4o accepts both
 
-Tokens are words, so that a test can say what was paid: the reasoning's are by effort
-(`REASONING`), and an allowance that they eat ends the answer before it begins, as it
-does at the providers. Written after their documentation; nothing was recorded.
+A word is a token, so that tests can compute costs. Reasoning takes tokens by effort
+(`REASONING`); if it uses up the limit, the answer is empty, as at the providers.
+Written after their documentation; nothing was recorded.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
-from tests.fault_server import Call, Fault, FaultServer, Plan
+from tests.fault_server import Call, Fault, FaultServer, Plan, hashed_answer
 
 REASONING: Mapping[str, int] = {
     "none": 0,
@@ -28,17 +27,12 @@ REASONING: Mapping[str, int] = {
     "high": 448,
     "xhigh": 960,
 }
-"""Tokens that a model reasons for, by effort."""
+"""Tokens of reasoning, by effort."""
 THOUGHT = "first the units, then the formula"
 """The text of every reasoning that is shown."""
 CACHED = 32
-"""Tokens of each prompt that the provider had in its cache, where the prompt has as many."""
+"""Cached tokens of each prompt that has at least as many."""
 EVENT_STREAM: dict[str, str] = {"Content-Type": "text/event-stream"}
-
-
-def hashed_answer(question: str) -> str:
-    """The default answer: decided by the question alone, and not quoting it."""
-    return f"answer {sha256(question.encode()).hexdigest()[:12]}"
 
 
 def question_of(body: Mapping[str, Any]) -> str:
@@ -49,29 +43,29 @@ def question_of(body: Mapping[str, Any]) -> str:
     content = last.get("content", last.get("parts"))
     if isinstance(content, str):
         return content
-    return "\n".join(part["text"] for part in content if "text" in part)
+    return "\n".join(block["text"] for block in content if "text" in block)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
-    """What a model made of a request, before it is put in a provider's form."""
+class Generation:
+    """What a model generates for a request, before it takes a provider's form; counts are tokens."""
 
     text: str
     read: int
     cached: int
     written: int  # reasoning included
     reasoning: int
-    cut: bool  # whether the allowance ended it
+    cut: bool  # whether the limit ended it
 
 
-def make(question: str, text: str, *, most: float, reasoning: int) -> Made:
-    """Counts words as tokens, and ends where the allowance does."""
+def generate(question: str, text: str, *, most: float, reasoning: int) -> Generation:
+    """Counts words as tokens, and cuts the text at the limit."""
     thought = int(min(reasoning, most))
     words = text.split(" ")
     left = most - thought
     kept = words if len(words) <= left else words[: int(left)]
     read = len(question.split())
-    return Made(
+    return Generation(
         text=" ".join(kept),
         read=read,
         cached=CACHED if read >= CACHED else 0,
@@ -82,7 +76,7 @@ def make(question: str, text: str, *, most: float, reasoning: int) -> Made:
 
 
 class FakeProvider(FaultServer):
-    """What the servers share: a plan of faults first, then the provider's own form.
+    """Base of the servers: faults of a plan first, then replies in the provider's form.
 
     `answer`: from a question to the text of its answer.
     """
@@ -109,17 +103,19 @@ class FakeProvider(FaultServer):
 
     @property
     def root(self) -> str:
-        """The address without a version, as some clients take it."""
+        """The address without a version, which some clients expect."""
         return self.base_url.removesuffix("/v1")
 
     def has_key(self, call: Call) -> bool:
-        """Says whether a request holds a key, which may be any."""
-        given = [call.headers.get(name, "") for name in self.key_headers]
-        return any(key.removeprefix("Bearer").strip() for key in given)
+        """Whether a request has a key; any will do."""
+        keys = [call.headers.get(name, "") for name in self.key_headers]
+        return any(key.removeprefix("Bearer").strip() for key in keys)
 
-    def made(self, call: Call, *, most: float, reasoning: int) -> Made:
+    def generation(self, call: Call, *, most: float, reasoning: int) -> Generation:
         question = question_of(call.body)
-        return make(question, self._text_of(question), most=most, reasoning=reasoning)
+        return generate(
+            question, self._text_of(question), most=most, reasoning=reasoning
+        )
 
 
 def openai_error(
@@ -137,7 +133,7 @@ def openai_error(
 
 
 def unsupported(param: str, instead: str = "") -> Fault:
-    """A parameter that a model does not take."""
+    """The error for a parameter that a model does not accept."""
     hint = f" Use '{instead}' instead." if instead else ""
     message = (
         f"Unsupported parameter: '{param}' is not supported with this model.{hint}"
@@ -146,13 +142,13 @@ def unsupported(param: str, instead: str = "") -> Fault:
 
 
 class OpenAIServer(FakeProvider):
-    """OpenAI's chat completions and responses; models named gpt-5... and o1... reason and refuse."""
+    """OpenAI's chat completions and responses; models named gpt-5... and o1... reason, and refuse parameters."""
 
     logprobs: Mapping[str, float] = {"A": -0.25, "B": -2.0, " A": -3.0, "The": -5.0}
-    """What chat completions say of the first token of every answer."""
+    """Log-probabilities of the first token of every chat completion."""
 
     def reasons(self, model: str) -> bool:
-        """Says whether a model is one of those that reason."""
+        """Whether a model reasons."""
         return model.startswith(("gpt-5", "o1", "o3", "o4"))
 
     def good(self, call: Call) -> Fault:
@@ -172,13 +168,13 @@ class OpenAIServer(FakeProvider):
             "openai-processing-ms": "12",
         }
         headers |= self.headers(call)
-        made = reply(call)
+        body = reply(call)
         if not call.body.get("stream"):
-            return Fault("reply", 200, headers, json.dumps(made))
-        return Fault("reply", 200, headers | EVENT_STREAM, _chunks(made))
+            return Fault("reply", 200, headers, json.dumps(body))
+        return Fault("reply", 200, headers | EVENT_STREAM, _chunks(body))
 
     def headers(self, call: Call) -> dict[str, str]:
-        """What the provider adds to the headers of a reply."""
+        """Headers that the provider adds to a reply."""
         return {}
 
     def effort(self, body: Mapping[str, Any]) -> str:
@@ -248,19 +244,19 @@ class OpenAIServer(FakeProvider):
         )
 
     def reasoning(self, body: Mapping[str, Any]) -> int:
-        """Tokens that a request's model reasons for."""
+        """Tokens of reasoning for a request."""
         return REASONING[self.effort(body)] if self.reasons(body["model"]) else 0
 
     def chat(self, call: Call) -> dict[str, Any]:
-        """A chat completion."""
+        """A chat generation."""
         body = call.body
         most = body.get("max_completion_tokens", body.get("max_tokens", math.inf))
-        made = self.made(call, most=most, reasoning=self.reasoning(body))
+        generation = self.generation(call, most=most, reasoning=self.reasoning(body))
         choice: dict[str, Any] = {
             "index": 0,
-            "message": self.message(made),
+            "message": self.message(generation),
             "logprobs": None,
-            "finish_reason": "length" if made.cut else "stop",
+            "finish_reason": "length" if generation.cut else "stop",
         }
         if body.get("logprobs"):
             choice["logprobs"] = {"content": [self._first_token(body)], "refusal": None}
@@ -270,33 +266,36 @@ class OpenAIServer(FakeProvider):
             "created": 1764288000 + call.number,
             "model": self.served(body["model"]),
             "choices": [choice],
-            "usage": self.usage(made),
+            "usage": self.usage(generation),
             "service_tier": "default",
             "system_fingerprint": None,
         }
 
     def served(self, model: str) -> str:
-        """The name that a reply gives: the version behind the name that was asked for."""
+        """The name in a reply: the version behind the requested name."""
         return f"{model}-2025-08-07"
 
-    def message(self, made: Made) -> dict[str, Any]:
+    def message(self, generation: Generation) -> dict[str, Any]:
         """The message of a choice; OpenAI shows no reasoning here."""
         return {
             "role": "assistant",
-            "content": made.text,
+            "content": generation.text,
             "refusal": None,
             "annotations": [],
         }
 
-    def usage(self, made: Made) -> dict[str, Any]:
-        """Tokens as chat completions tell them."""
+    def usage(self, generation: Generation) -> dict[str, Any]:
+        """Tokens in the form of chat completions."""
         return {
-            "prompt_tokens": made.read,
-            "completion_tokens": made.written,
-            "total_tokens": made.read + made.written,
-            "prompt_tokens_details": {"cached_tokens": made.cached, "audio_tokens": 0},
+            "prompt_tokens": generation.read,
+            "completion_tokens": generation.written,
+            "total_tokens": generation.read + generation.written,
+            "prompt_tokens_details": {
+                "cached_tokens": generation.cached,
+                "audio_tokens": 0,
+            },
             "completion_tokens_details": {
-                "reasoning_tokens": made.reasoning,
+                "reasoning_tokens": generation.reasoning,
                 "audio_tokens": 0,
                 "accepted_prediction_tokens": 0,
                 "rejected_prediction_tokens": 0,
@@ -312,7 +311,7 @@ class OpenAIServer(FakeProvider):
 
     def _response(self, call: Call) -> dict[str, Any]:
         body = call.body
-        made = self.made(
+        generation = self.generation(
             call,
             most=body.get("max_output_tokens", math.inf),
             reasoning=self.reasoning(body),
@@ -321,14 +320,14 @@ class OpenAIServer(FakeProvider):
             [{"type": "summary_text", "text": THOUGHT}] if body.get("reasoning") else []
         )
         output: list[dict[str, Any]] = []
-        if made.reasoning:
+        if generation.reasoning:
             output.append(
                 {"id": f"rs_{call.number}", "type": "reasoning", "summary": summary}
             )
-        if made.text:
-            part = {
+        if generation.text:
+            content = {
                 "type": "output_text",
-                "text": made.text,
+                "text": generation.text,
                 "annotations": [],
                 "logprobs": [],
             }
@@ -336,18 +335,20 @@ class OpenAIServer(FakeProvider):
                 {
                     "id": f"msg_{call.number}",
                     "type": "message",
-                    "status": "incomplete" if made.cut else "completed",
+                    "status": "incomplete" if generation.cut else "completed",
                     "role": "assistant",
-                    "content": [part],
+                    "content": [content],
                 }
             )
         return {
             "id": f"resp_{call.number}",
             "object": "response",
             "created_at": 1764288000 + call.number,
-            "status": "incomplete" if made.cut else "completed",
+            "status": "incomplete" if generation.cut else "completed",
             "error": None,
-            "incomplete_details": {"reason": "max_output_tokens"} if made.cut else None,
+            "incomplete_details": {"reason": "max_output_tokens"}
+            if generation.cut
+            else None,
             "instructions": None,
             "max_output_tokens": body.get("max_output_tokens"),
             "metadata": {},
@@ -365,21 +366,21 @@ class OpenAIServer(FakeProvider):
             "top_p": body.get("top_p", 1.0),
             "truncation": "disabled",
             "usage": {
-                "input_tokens": made.read,
-                "input_tokens_details": {"cached_tokens": made.cached},
-                "output_tokens": made.written,
-                "output_tokens_details": {"reasoning_tokens": made.reasoning},
-                "total_tokens": made.read + made.written,
+                "input_tokens": generation.read,
+                "input_tokens_details": {"cached_tokens": generation.cached},
+                "output_tokens": generation.written,
+                "output_tokens_details": {"reasoning_tokens": generation.reasoning},
+                "total_tokens": generation.read + generation.written,
             },
             "user": None,
         }
 
 
 def _chunks(completion: Mapping[str, Any]) -> str:
-    """A chat completion as its stream: the message, its end, and what it took."""
+    """A chat completion as its stream: the message, its end, and its usage."""
     (choice,) = completion["choices"]
     shared = {name: completion[name] for name in ("id", "created", "model")}
-    shared["object"] = "chat.completion.chunk"
+    shared["object"] = "chat.generation.chunk"
     about = {"index": 0, "logprobs": choice["logprobs"]}
     chunks = [
         {"choices": [{**about, "delta": choice["message"], "finish_reason": None}]},
@@ -395,7 +396,7 @@ def _chunks(completion: Mapping[str, Any]) -> str:
 
 
 class OpenRouterServer(OpenAIServer):
-    """OpenRouter: who answered stands in `provider`, the reasoning in `reasoning`; nothing is refused.
+    """OpenRouter: `provider` names who answered, `reasoning` has the reasoning; nothing is refused.
 
     Base URL: `server.base_url` takes the place of https://openrouter.ai/api/v1.
     """
@@ -411,7 +412,7 @@ class OpenRouterServer(OpenAIServer):
     def served(self, model: str) -> str:
         return model
 
-    def message(self, made: Made) -> dict[str, Any]:
+    def message(self, generation: Generation) -> dict[str, Any]:
         detail = {
             "type": "reasoning.text",
             "text": THOUGHT,
@@ -420,8 +421,8 @@ class OpenRouterServer(OpenAIServer):
         }
         shown: dict[str, Any] = {"reasoning": THOUGHT, "reasoning_details": [detail]}
         hidden: dict[str, Any] = {"reasoning": None}
-        said = {"role": "assistant", "content": made.text, "refusal": None}
-        return said | (shown if made.reasoning else hidden)
+        message = {"role": "assistant", "content": generation.text, "refusal": None}
+        return message | (shown if generation.reasoning else hidden)
 
     def chat(self, call: Call) -> dict[str, Any]:
         reply = super().chat(call)
@@ -434,7 +435,7 @@ class OpenRouterServer(OpenAIServer):
 
 
 class HFRouterServer(OpenAIServer):
-    """Hugging Face's router: the provider stands in a header, and may be named in `model:provider`."""
+    """Hugging Face's router: a header names the provider, which `model:provider` may choose."""
 
     provider = "together"
 
@@ -448,9 +449,11 @@ class HFRouterServer(OpenAIServer):
     def served(self, model: str) -> str:
         return model.partition(":")[0]
 
-    def message(self, made: Made) -> dict[str, Any]:
-        said = {"role": "assistant", "content": made.text}
-        return said | ({"reasoning_content": THOUGHT} if made.reasoning else {})
+    def message(self, generation: Generation) -> dict[str, Any]:
+        message = {"role": "assistant", "content": generation.text}
+        return message | (
+            {"reasoning_content": THOUGHT} if generation.reasoning else {}
+        )
 
     def _refused_chat(self, body: Mapping[str, Any]) -> Fault | None:
         if "/" in body["model"]:
@@ -501,26 +504,26 @@ class MistralServer(OpenAIServer):
         }
         return Fault("reply", 422, {}, json.dumps(error))
 
-    def message(self, made: Made) -> dict[str, Any]:
-        if not made.reasoning:
-            return {"role": "assistant", "content": made.text, "tool_calls": None}
+    def message(self, generation: Generation) -> dict[str, Any]:
+        if not generation.reasoning:
+            return {"role": "assistant", "content": generation.text, "tool_calls": None}
         thinking = {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}
         parts = [
             thinking,
-            *([{"type": "text", "text": made.text}] if made.text else []),
+            *([{"type": "text", "text": generation.text}] if generation.text else []),
         ]
         return {"role": "assistant", "content": parts, "tool_calls": None}
 
-    def usage(self, made: Made) -> dict[str, Any]:
+    def usage(self, generation: Generation) -> dict[str, Any]:
         return {
-            "prompt_tokens": made.read,
-            "completion_tokens": made.written,
-            "total_tokens": made.read + made.written,
+            "prompt_tokens": generation.read,
+            "completion_tokens": generation.written,
+            "total_tokens": generation.read + generation.written,
         }
 
 
 class AnthropicServer(FakeProvider):
-    """Anthropic's messages, also as a stream of events. Clients take `server.root` as its address."""
+    """Anthropic's messages, also as a stream of events. Its address for clients is `server.root`."""
 
     key_headers = ("x-api-key", "authorization")
 
@@ -538,12 +541,12 @@ class AnthropicServer(FakeProvider):
 
     @classmethod
     def overloaded(cls) -> Fault:
-        """What is said when there is too much to do."""
+        """The error of an overloaded provider."""
         return cls.failed(529, "overloaded_error", "Overloaded")
 
     @classmethod
     def rate_limited(cls, retry_after: str = "0") -> Fault:
-        """What is said when a key asks too much."""
+        """The error for a key with too many requests."""
         message = "This request would exceed your organization's rate limit"
         return cls.failed(429, "rate_limit_error", message, retry_after=retry_after)
 
@@ -610,29 +613,29 @@ class AnthropicServer(FakeProvider):
             if thinks
             else 0
         )
-        made = self.made(call, most=body["max_tokens"], reasoning=reasoning)
+        generation = self.generation(call, most=body["max_tokens"], reasoning=reasoning)
         thought = {
             "type": "thinking",
             "thinking": THOUGHT,
             "signature": "EqQBCkgIBBABGAIiQL8",
         }
-        content: list[dict[str, Any]] = [thought] if made.reasoning else []
-        if made.text:
-            content.append({"type": "text", "text": made.text})
+        content: list[dict[str, Any]] = [thought] if generation.reasoning else []
+        if generation.text:
+            content.append({"type": "text", "text": generation.text})
         return {
             "id": f"msg_{call.number}",
             "type": "message",
             "role": "assistant",
             "model": f"{body['model']}-20250929",
             "content": content,
-            "stop_reason": "max_tokens" if made.cut else "end_turn",
+            "stop_reason": "max_tokens" if generation.cut else "end_turn",
             "stop_sequence": None,
-            # what was read from the cache is not part of the other count
+            # cached tokens are not part of input_tokens
             "usage": {
-                "input_tokens": made.read - made.cached,
+                "input_tokens": generation.read - generation.cached,
                 "cache_creation_input_tokens": 0,
-                "cache_read_input_tokens": made.cached,
-                "output_tokens": made.written,
+                "cache_read_input_tokens": generation.cached,
+                "output_tokens": generation.written,
                 "service_tier": "standard",
             },
         }
@@ -643,7 +646,7 @@ def _events(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     begun = {**message, "content": [], "stop_reason": None}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
     for index, block in enumerate(message["content"]):
-        field = block["type"]  # `text` or `thinking`: the name of its text as well
+        field = block["type"]  # `text` or `thinking`, which also names its text
         start = {**block, field: ""} | (
             {"signature": ""} if field == "thinking" else {}
         )
@@ -667,7 +670,7 @@ def _events(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 class GoogleServer(FakeProvider):
-    """Google's generateContent. Clients take `server.root` as its address."""
+    """Google's generateContent. Its address for clients is `server.root`."""
 
     key_headers = ("x-goog-api-key",)
 
@@ -686,39 +689,41 @@ class GoogleServer(FakeProvider):
             return Fault("reply", 404, {}, json.dumps({"error": error}))
         model = path.rpartition("/")[2].removesuffix(":generateContent")
         config = call.body.get("generationConfig") or {}
-        # the API takes both spellings of names
+        # the API accepts both spellings of names
         thinking = {
-            re.sub("_([a-z])", lambda found: found[1].upper(), name): value
+            re.sub("_([a-z])", lambda match: match[1].upper(), name): value
             for name, value in (config.get("thinkingConfig") or {}).items()
         }
         budget = thinking.get("thinkingBudget", -1)
-        wanted = REASONING[str(thinking.get("thinkingLevel", self._effort)).lower()]
-        made = self.made(
+        effort_tokens = REASONING[
+            str(thinking.get("thinkingLevel", self._effort)).lower()
+        ]
+        generation = self.generation(
             call,
             most=config.get("maxOutputTokens", math.inf),
-            reasoning=wanted if budget < 0 else min(budget, wanted),
+            reasoning=effort_tokens if budget < 0 else min(budget, effort_tokens),
         )
-        shown = made.reasoning and thinking.get("includeThoughts")
+        shown = generation.reasoning and thinking.get("includeThoughts")
         parts: list[dict[str, Any]] = (
             [{"text": THOUGHT, "thought": True}] if shown else []
         )
-        if made.text:
-            parts.append({"text": made.text})
+        if generation.text:
+            parts.append({"text": generation.text})
         reply = {
             "candidates": [
                 {
                     "content": {"parts": parts, "role": "model"},
-                    "finishReason": "MAX_TOKENS" if made.cut else "STOP",
+                    "finishReason": "MAX_TOKENS" if generation.cut else "STOP",
                     "index": 0,
                 }
             ],
             # thoughts are not part of the candidates' count
             "usageMetadata": {
-                "promptTokenCount": made.read,
-                "candidatesTokenCount": made.written - made.reasoning,
-                "thoughtsTokenCount": made.reasoning,
-                "cachedContentTokenCount": made.cached,
-                "totalTokenCount": made.read + made.written,
+                "promptTokenCount": generation.read,
+                "candidatesTokenCount": generation.written - generation.reasoning,
+                "thoughtsTokenCount": generation.reasoning,
+                "cachedContentTokenCount": generation.cached,
+                "totalTokenCount": generation.read + generation.written,
             },
             "modelVersion": model,
             "responseId": f"response-{call.number}",

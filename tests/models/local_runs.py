@@ -1,4 +1,4 @@
-"""Questions for local models, and what transformers alone answers to them."""
+"""Questions for local models, and the answers of transformers alone."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ QUESTIONS = [
 
 
 def results(model: Model, requests: Sequence[Request]) -> dict[str, Answer | Failure]:
-    found: list[Answer | Failure] = []
+    outcomes: list[Answer | Failure] = []
     ask_all = (
         model.loglikelihood
-        if any(one.continuations for one in requests)
+        if any(request.continuations for request in requests)
         else model.generate
     )
-    ask_all(requests, found.append)
-    assert sorted(result.key for result in found) == sorted(
+    ask_all(requests, outcomes.append)
+    assert sorted(result.key for result in outcomes) == sorted(
         request.key for request in requests
     )
-    return {result.key: result for result in found}
+    return {result.key: result for result in outcomes}
 
 
 def answers(model: Model, requests: Sequence[Request]) -> dict[str, Answer]:
-    found: dict[str, Answer] = {}
+    by_key: dict[str, Answer] = {}
     for key, result in results(model, requests).items():
         assert isinstance(result, Answer), result
-        found[key] = result
-    return found
+        by_key[key] = result
+    return by_key
 
 
 @functools.cache
 def reference(folder: Path) -> tuple[Any, Any]:
-    """Model and tokenizer of transformers, without lighteval and without the model's own decoding habits."""
+    """Model and tokenizer of transformers, without lighteval and without the model's own generation settings."""
     from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -54,7 +54,7 @@ def reference(folder: Path) -> tuple[Any, Any]:
 
 
 def alone(folder: Path, request: Request, **settings: Any) -> list[int]:
-    """Answers one prompt by transformers alone; ids up to the end token."""
+    """Answers one prompt by transformers alone; returns the ids before the end token."""
     import torch
 
     model, tokenizer = reference(folder)
@@ -87,13 +87,13 @@ def decode(folder: Path, ids: list[int]) -> str:
 
 
 def count_calls(model: Any, name: str = "greedy_until") -> list[int]:
-    """Notes how many questions each call of lighteval gets."""
+    """Records how many questions each call of lighteval receives."""
     calls: list[int] = []
     inner = getattr(model.inner, name)
 
-    def noted(docs: list[Any]) -> Any:
+    def counted(docs: list[Any]) -> Any:
         calls.append(len(docs))
         return inner(docs)
 
-    setattr(model.inner, name, noted)
+    setattr(model.inner, name, counted)
     return calls

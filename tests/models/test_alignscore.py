@@ -45,7 +45,7 @@ def scorer(paths: Paths) -> Any:
 
 @pytest.mark.upstream
 @needs_shared
-def test_the_recorded_scores_of_the_reference() -> None:
+def test_scores_are_those_recorded_from_the_reference() -> None:
     folder = SHARED / "fixtures" / "alignscore"
     cases = json_of(folder / "expected.json")["cases"]
     assert len(cases) >= 11
@@ -62,69 +62,84 @@ def test_the_recorded_scores_of_the_reference() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_each_pair_alone_by_transformers(paths: Paths, scorer: Any, mode: Mode) -> None:
-    found = scorer.score(CONTEXTS, CLAIMS, mode=mode)
+def test_scores_are_those_of_each_pair_alone_by_transformers(
+    paths: Paths, scorer: Any, mode: Mode
+) -> None:
+    scores = scorer.score(CONTEXTS, CLAIMS, mode=mode)
     head = mode.removesuffix("_sp")
-    for context, claim, score in zip(CONTEXTS, CLAIMS, found, strict=True):
-        chunks, parts = [context], [claim]
+    for context, claim, score in zip(CONTEXTS, CLAIMS, scores, strict=True):
+        chunks, sentences = [context], [claim]
         if mode.endswith("_sp"):  # fewer than 350 words: one chunk
-            chunks, parts = [" ".join(split_sentences(context))], split_sentences(claim)
-        wanted = [
-            max(plain_score(*paths, chunk, part, head) for chunk in chunks)
-            for part in parts
+            chunks, sentences = (
+                [" ".join(split_sentences(context))],
+                split_sentences(claim),
+            )
+        best = [
+            max(plain_score(*paths, chunk, sentence, head) for chunk in chunks)
+            for sentence in sentences
         ]
-        assert score == pytest.approx(sum(wanted) / len(wanted), abs=1e-5)
+        assert score == pytest.approx(sum(best) / len(best), abs=1e-5)
     assert scorer.truncated >= 1
-    # pairs are told apart
-    assert len({round(score, 4) for score in found}) == len(found)
+    # pairs have different scores
+    assert len({round(score, 4) for score in scores}) == len(scores)
 
 
-def test_the_best_chunk_of_each_sentence_and_the_mean_of_sentences(scorer: Any) -> None:
+def test_a_score_is_the_mean_over_sentences_of_the_best_chunk(scorer: Any) -> None:
     # 400 words in two sentences: two chunks of one sentence each.
     first, second = "heparin " * 199 + "given.", "Lasix " * 199 + "given."
-    one, other = "He was given Lasix.", "The scan was normal."
+    claim, another = "He was given Lasix.", "The scan was normal."
     pairs = [
         [
-            scorer.score([chunk], [part], mode="nli")[0]
+            scorer.score([chunk], [sentence], mode="nli")[0]
             for chunk in (first, "Lasix" + second[5:])
         ]
-        for part in (one, other)
+        for sentence in (claim, another)
     ]
-    found = scorer.score([f"{first} {second}"], [f"{one} {other}"])[0]
-    assert found == pytest.approx((max(pairs[0]) + max(pairs[1])) / 2, abs=1e-6)
+    score = scorer.score([f"{first} {second}"], [f"{claim} {another}"])[0]
+    assert score == pytest.approx((max(pairs[0]) + max(pairs[1])) / 2, abs=1e-6)
 
 
-def test_odd_texts_and_wrong_input(scorer: Any) -> None:
-    for mode in MODES:
-        assert scorer.score(
-            ["The scan was normal."] * 3, ["", " \n\t", "\u2003"], mode=mode
-        ) == [
-            0.0,
-            0.0,
-            0.0,
-        ]
+@pytest.mark.parametrize("mode", MODES)
+def test_a_claim_without_words_scores_0(scorer: Any, mode: Mode) -> None:
+    claims = ["", " \n\t", "\u2003"]
+    assert scorer.score(["The scan was normal."] * 3, claims, mode=mode) == [0.0] * 3
+
+
+def test_an_empty_context_and_no_pairs(scorer: Any) -> None:
     assert scorer.score([""], ["The scan was normal."])[0] != 0.0
     assert scorer.score([], []) == []
-    made = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
-    # those of the pair: one behind the first text, one before and one behind the second
-    assert made.count(2) == 4 - 1
-    assert (made.count(0), made.count(1)) == (1, 0)
-    with pytest.raises(
-        ValueError,
-        match="mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'",
-    ):
-        scorer.score(["a"], ["b"], mode="tri")
-    with pytest.raises(ValueError, match="of the same length; got 2 and 1"):
-        scorer.score(["a", "b"], ["c"])
-    with pytest.raises(ValueError, match="claims must be a list of texts; got str"):
-        scorer.score(["a"], "b")
-    with pytest.raises(
-        ValueError, match="contexts must be a list of texts; got NoneType"
-    ):
-        scorer.score([None], ["b"])
 
 
-def test_the_identity_names_what_decides_and_no_place(
+def test_special_tokens_in_a_text_are_text(scorer: Any) -> None:
+    ids = scorer._rows([("a</s></s>b", "<s>no<pad>")])[0]["input_ids"]
+    # end tokens of the pair: one after the first text, one before and one after the
+    # second
+    assert ids.count(2) == 4 - 1
+    assert (ids.count(0), ids.count(1)) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "claims", "mode", "message"),
+    [
+        (
+            ["a"],
+            ["b"],
+            "tri",
+            "mode must be one of nli_sp, nli, bin_sp, bin, reg_sp, reg; got 'tri'",
+        ),
+        (["a", "b"], ["c"], "nli", "of the same length; got 2 and 1"),
+        (["a"], "b", "nli", "claims must be a list of texts; got str"),
+        ([None], ["b"], "nli", "contexts must be a list of texts; got NoneType"),
+    ],
+)
+def test_messages_about_wrong_input(
+    scorer: Any, contexts: Any, claims: Any, mode: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        scorer.score(contexts, claims, mode=mode)
+
+
+def test_the_identity_has_what_decides_a_score_and_no_path(
     paths: Paths, tmp_path: Path
 ) -> None:
     file, backbone = paths
@@ -147,63 +162,75 @@ def test_the_identity_names_what_decides_and_no_place(
     assert alignscore_identity(file, backbone=copy)["backbone"] != identity["backbone"]
 
 
-def test_files_that_are_not_here_or_do_not_fit(paths: Paths, tmp_path: Path) -> None:
-    import torch
-
+def test_messages_about_missing_files(paths: Paths, tmp_path: Path) -> None:
+    file, backbone = paths
     with pytest.raises(
         MissingError,
         match=r"AlignScore-base.ckpt: no such file.*hf download yzha/AlignScore",
     ):
-        open_alignscore(tmp_path / "AlignScore-base.ckpt", backbone=paths[1])
+        open_alignscore(tmp_path / "AlignScore-base.ckpt", backbone=backbone)
     with pytest.raises(
         MissingError,
         match=r"no folder with a config.json.*hf download FacebookAI/roberta-base",
     ):
-        open_alignscore(paths[0], backbone=tmp_path)
+        open_alignscore(file, backbone=tmp_path)
     with pytest.raises(
         UsageError,
         match="sentences must be medical, punkt, or a folder of NLTK's punkt_tab; got 'nltk'",
     ):
-        open_alignscore(paths[0], backbone=paths[1], sentences="nltk")
+        open_alignscore(file, backbone=backbone, sentences="nltk")
     with pytest.raises(MissingError, match=r"curl -O https://\S+/punkt_tab\.zip"):
-        open_alignscore(paths[0], backbone=paths[1], sentences=tmp_path)
-    file, backbone = paths
+        open_alignscore(file, backbone=backbone, sentences=tmp_path)
 
-    def refused(
-        message: str, *, on: Path = backbone, given: Path = tmp_path / "broken.ckpt"
-    ) -> None:
-        with pytest.raises(UsageError, match=message):
-            open_alignscore(given, backbone=on).score(["a"], ["b"])
 
-    make_roberta(tmp_path / "wide", width=48)
+def refused(checkpoint: Path, backbone: Path, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_alignscore(checkpoint, backbone=backbone).score(["a"], ["b"])
+
+
+def test_messages_about_a_backbone_of_another_size(
+    paths: Paths, tmp_path: Path
+) -> None:
+    wide, deep = tmp_path / "wide", tmp_path / "deep"
+    make_roberta(wide, width=48)
+    make_roberta(deep, layers=3)
     refused(
+        paths[0],
+        wide,
         r"tiny.ckpt does not fit the backbone wide.*trained on tiny-roberta",
-        on=tmp_path / "wide",
-        given=file,
     )
-    make_roberta(tmp_path / "deep", layers=3)
-    message = (
-        "does not fit the backbone deep: 16 weights are missing and 0 have no place"
+    refused(
+        paths[0],
+        deep,
+        "does not fit the backbone deep: 16 weights are missing and 0 have no place",
     )
-    refused(message, on=tmp_path / "deep", given=file)
+
+
+def test_messages_about_broken_checkpoints(paths: Paths, tmp_path: Path) -> None:
+    import torch
+
+    file, backbone = paths
+    broken = tmp_path / "broken.ckpt"
     content = torch.load(file, weights_only=True)
     bias = content["state_dict"].pop("tri_layer.bias")
-    torch.save(content, tmp_path / "broken.ckpt")
-    refused("its tri_layer must have 3 outputs of 32 inputs")
+    torch.save(content, broken)
+    refused(broken, backbone, "its tri_layer must have 3 outputs of 32 inputs")
     content["state_dict"]["tri_layer.bias"] = bias * float("nan")
-    torch.save(content, tmp_path / "broken.ckpt")
-    refused("broken gives numbers that are not finite")
-    torch.save({"weights": {}}, tmp_path / "broken.ckpt")
-    refused("no state_dict with base_model")
-    # an object whose making is a call
-    torch.save({"state_dict": {}, "x": Path("x")}, tmp_path / "broken.ckpt")
-    refused("holds more than tensors, and reading that could run code")
+    torch.save(content, broken)
+    refused(broken, backbone, "broken gives numbers that are not finite")
+    torch.save({"weights": {}}, broken)
+    refused(broken, backbone, "no state_dict with base_model")
+    # unpickling this object calls code
+    torch.save({"state_dict": {}, "x": Path("x")}, broken)
+    refused(
+        broken, backbone, "holds more than tensors, and reading that could run code"
+    )
     for raw in (file.read_bytes()[:5000], b"no"):
-        (tmp_path / "broken.ckpt").write_bytes(raw)
-        refused("broken.ckpt")
+        broken.write_bytes(raw)
+        refused(broken, backbone, "broken.ckpt")
 
 
-def test_the_tokenizers_own_truncation() -> None:
+def test_pairs_are_cut_as_the_tokenizer_cuts_them() -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     tokenizer = Tokenizer(
@@ -222,12 +249,13 @@ def test_the_tokenizers_own_truncation() -> None:
             cut = tokenizer.encode(*texts)
         except (
             Exception
-        ):  # what it raises has no type of its own; the reference then lets it cut both
+        ):  # tokenizers raise a bare Exception; the reference then cuts both texts
             tokenizer.enable_truncation(room + 4, strategy="longest_first")
             cut = tokenizer.encode(*texts)
         kept = whole.ids
         if len(kept) > room + 4:
             kept = [
-                whole.ids[place] for place in cut_pair(whole.sequence_ids, room + 4)
+                whole.ids[position]
+                for position in cut_pair(whole.sequence_ids, room + 4)
             ]
         assert kept == cut.ids, (context, claim, room)

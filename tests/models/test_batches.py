@@ -1,4 +1,4 @@
-"""Batches at a provider: what is sent, and what is found again. Whole commands are in `tests/cli/test_run_batches.py`."""
+"""Batches at a provider: their requests, results and recovery. Whole commands are in `tests/cli/test_run_batches.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from medical_tasks.errors import MissingError, RefusedError
-from medical_tasks.guard.policy import Subject, protect
+from medical_tasks.guard.policy import protect
 from medical_tasks.models.base import Answer, Failure, Request
 from medical_tasks.models.batch_journal import JOURNAL, Entry, Journal, batches_of
 from medical_tasks.models.batch_provider import Line, Provider
@@ -17,9 +17,9 @@ from medical_tasks.models.chat_client import ChatSettings
 from tests.models.fake_batches import FakeBatches, Refused
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
-from tests.models.toy_texts import ask
+from tests.models.toy_texts import NOTES, numbered
 
-SOME = [ask(f"k{number}", f"question {number}", size=16) for number in range(4)]
+SOME = numbered(4)
 
 
 def batched(
@@ -34,9 +34,9 @@ def test_answers_are_those_of_requests_one_by_one(tmp_path: Path) -> None:
     with FakeBatches() as server:
         assert batched(server, tmp_path, SOME) == answers(model_at(server), SOME)
         (file,) = [
-            each for each in server.files.values() if each.name.endswith(".jsonl")
+            stored for stored in server.files.values() if stored.name.endswith(".jsonl")
         ]
-    # The first question was asked by itself; the others have its form.
+    # The first question is a separate request; those of the batch have its form.
     by_itself, *others = [call.body for call in server.calls[: len(SOME)]]
     assert {frozenset(body) for body in others} == {frozenset(by_itself)}
     lines = [json.loads(line) for line in file.content.splitlines()]
@@ -47,25 +47,25 @@ def test_answers_are_those_of_requests_one_by_one(tmp_path: Path) -> None:
     written = (tmp_path / JOURNAL).read_text()
     assert "question" not in written
     assert (tmp_path / JOURNAL).stat().st_mode & 0o077 == 0
-    (made,) = batches_of(tmp_path / "answers.sqlite", "model", "answer")
-    assert made == {"id": "batch_1", "requests": 3, "status": "completed"}
+    (batch,) = batches_of(tmp_path / "answers.sqlite", "model", "answer")
+    assert batch == {"id": "batch_1", "requests": 3, "status": "completed"}
 
 
-def test_stop_words_that_a_server_refuses_end_answers_here_also_in_a_batch(
+def test_stop_words_that_a_server_refuses_cut_the_answers_of_a_batch_too(
     tmp_path: Path,
 ) -> None:
     def no_stop(body: object) -> Refused | None:
         refused = "Unsupported parameter: 'stop' is not supported with this model."
         return Refused(400, refused) if "stop" in dict(body) else None  # type: ignore[call-overload]
 
-    requests = [ask(f"k{i}", f"question {i}", stop=("END",)) for i in range(3)]
+    requests = numbered(3, stop=("END",))
     with FakeBatches(line=no_stop, answer=lambda _: "It is 5. END And so on") as server:
         model = model_at(server, batch_poll=0.001)
         model._settings.adaptations.own = frozenset({"stop"})
         model.ask_in_batches(tmp_path / JOURNAL)
-        found = answers(model, requests)
-    assert {answer.text for answer in found.values()} == {"It is 5. "}
-    assert all(answer.adapted == {"stop": "left out"} for answer in found.values())
+        by_key = answers(model, requests)
+    assert {answer.text for answer in by_key.values()} == {"It is 5. "}
+    assert all(answer.adapted == {"stop": "left out"} for answer in by_key.values())
 
 
 def test_a_failed_line_has_the_class_of_a_failed_request(tmp_path: Path) -> None:
@@ -79,9 +79,13 @@ def test_a_failed_line_has_the_class_of_a_failed_request(tmp_path: Path) -> None
     ) as server:
         model = model_at(server, batch_poll=0.001)
         model.ask_in_batches(tmp_path / JOURNAL)
-        found = results(model, SOME)
-    failed = {key: each for key, each in found.items() if isinstance(each, Failure)}
-    assert {key: each.reason for key, each in failed.items()} == {
+        outcomes = results(model, SOME)
+    failed = {
+        key: outcome
+        for key, outcome in outcomes.items()
+        if isinstance(outcome, Failure)
+    }
+    assert {key: outcome.reason for key, outcome in failed.items()} == {
         "k1": "prompt too long",
         "k2": "http 500",
         "k3": "http 400",
@@ -89,11 +93,11 @@ def test_a_failed_line_has_the_class_of_a_failed_request(tmp_path: Path) -> None
     assert "question 3" not in failed["k3"].detail
 
 
-def test_a_batch_is_found_behind_a_page_of_newer_ones() -> None:
+def test_a_batch_is_found_after_a_page_of_newer_ones() -> None:
     with FakeBatches() as server:
         settings = ChatSettings(base_url=server.base_url, model="toy")
         provider = Provider(settings)
-        made: list[Entry] = []
+        own_entries: list[Entry] = []
         for number in range(103):
             entry = Entry(
                 id=f"own{number}",
@@ -108,13 +112,13 @@ def test_a_batch_is_found_behind_a_page_of_newer_ones() -> None:
             if number < 2:
                 entry.file = provider.upload(entry, [Line(keys=("k",), body=body)])
                 entry.batch = provider.create(entry)
-                made.append(entry)
+                own_entries.append(entry)
             else:
                 other = replace(
                     server.batches["batch_1"], id=f"other{number}", file="", metadata={}
                 )
                 server.batches[other.id] = other
-        first, second = made
+        first, second = own_entries
         assert provider.find_batch(first) == "batch_1"
         second.file = ""
         assert provider.find_batch(second) == "batch_2"  # by its metadata alone
@@ -125,7 +129,7 @@ def test_a_batch_is_found_behind_a_page_of_newer_ones() -> None:
         )
 
 
-def test_a_server_that_is_not_there_ends_it_before_anything_is_noted(
+def test_an_unreachable_server_leaves_the_journal_empty(
     tmp_path: Path,
 ) -> None:
     with FakeBatches() as server:
@@ -136,13 +140,12 @@ def test_a_server_that_is_not_there_ends_it_before_anything_is_noted(
     assert Journal(tmp_path / JOURNAL).entries == []
 
 
-def test_text_of_credentialed_data_is_refused_also_where_nobody_asked_before(
+def test_credentialed_text_is_refused_for_a_batch_before_any_request(
     tmp_path: Path,
 ) -> None:
-    secret = Subject(name="t", dataset="d", access="credentialed", rule="stays here")
     with FakeBatches() as server:
         model = model_at(server)
         model.ask_in_batches(tmp_path / JOURNAL)
-        with protect([secret]), pytest.raises(RefusedError, match="--batch is refused"):
+        with protect([NOTES]), pytest.raises(RefusedError, match="--batch is refused"):
             results(model, SOME)
     assert server.steps == []

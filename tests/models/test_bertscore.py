@@ -34,7 +34,7 @@ def numbers(score: BertScore) -> list[float]:
 def plain(
     folder: Path, prediction: str, reference: str, layer: int, **options: Any
 ) -> list[float]:
-    """One pair by transformers alone; tokens that the tokenizer adds do not count."""
+    """Scores one pair by transformers alone; tokens that the tokenizer adds do not count."""
     import torch
     import transformers
 
@@ -44,97 +44,109 @@ def plain(
     for text in (prediction, reference):
         columns = tokenizer(text, truncation=True, return_tensors="pt", **options)
         with torch.no_grad():
-            found = (
+            state = (
                 model(**columns, output_hidden_states=True)
                 .hidden_states[layer][0]
                 .double()
             )
-        states.append(found / found.norm(dim=1, keepdim=True))
+        states.append(state / state.norm(dim=1, keepdim=True))
     cosines = states[0] @ states[1].T
     precision = float(cosines.max(dim=1).values[1:-1].mean())
     recall = float(cosines.max(dim=0).values[1:-1].mean())
     return [precision, recall, 2 * precision * recall / (precision + recall)]
 
 
+RECORDED = SHARED / "fixtures" / "bertscore"
+
+
+def recorded() -> tuple[Any, Any]:
+    """Opens the checkpoint of the recorded scores; returns it with the recording."""
+    scorer = open_bertscore(RECORDED / "tiny-distilbert", layer=4)
+    return scorer, json_of(RECORDED / "expected.json")
+
+
 @pytest.mark.upstream
 @needs_shared
-def test_the_recorded_scores_of_the_reference() -> None:
-    folder = SHARED / "fixtures" / "bertscore"
-    expected = json_of(folder / "expected.json")
+def test_scores_are_those_recorded_from_the_reference() -> None:
+    scorer, expected = recorded()
     cases = [case for case in expected["cases"] if "error" not in case]
     assert len(cases) >= 23
-    scorer = open_bertscore(folder / "tiny-distilbert", layer=4)
-    found = scorer.score(
+    scores = scorer.score(
         [case["prediction"] for case in cases], [case["references"] for case in cases]
     )
-    for case, score in zip(cases, found, strict=True):
+    for case, score in zip(cases, scores, strict=True):
         assert numbers(score) == pytest.approx(
             [case[name] for name in "PRF"], abs=1e-5
         ), case["id"]
-        stretched = numbers(score.rescaled(DISTILBERT_LAYER_4))
-        assert stretched == pytest.approx(
+        assert numbers(score.rescaled(DISTILBERT_LAYER_4)) == pytest.approx(
             [case[f"{name}_rescaled"] for name in "PRF"], abs=1e-5
         ), case["id"]
     assert scorer.truncated == 0
-    long = expected["over_length"]
-    assert numbers(
-        scorer.score([long["prediction"]], [long["reference"]])[0]
-    ) == pytest.approx([long[name] for name in "PRF"], abs=1e-5)
-    assert scorer.truncated == 1
     baseline = expected["baseline_layer4_distilbert_base_uncased"]
-    assert [baseline[name] for name in "PRF"] == numbers(
-        BertScore(
-            **{
-                name: getattr(DISTILBERT_LAYER_4, name)
-                for name in ("precision", "recall", "f1")
-            }
-        )
-    )
-    # What the reference crashes on is nothing in common.
-    empty = [case for case in expected["cases"] if "error" in case]
-    assert len(empty) >= 3
+    assert numbers(DISTILBERT_LAYER_4) == [baseline[name] for name in "PRF"]
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_a_long_text_is_cut_as_the_reference_cuts_it() -> None:
+    scorer, expected = recorded()
+    long = expected["over_length"]
+    (score,) = scorer.score([long["prediction"]], [long["reference"]])
+    assert numbers(score) == pytest.approx([long[name] for name in "PRF"], abs=1e-5)
+    assert scorer.truncated == 1
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_texts_on_which_the_reference_crashes_have_nothing_in_common() -> None:
+    scorer, expected = recorded()
+    cases = [case for case in expected["cases"] if "error" in case]
+    assert len(cases) >= 3
     for score in scorer.score(
-        [case["prediction"] for case in empty], [case["references"] for case in empty]
+        [case["prediction"] for case in cases], [case["references"] for case in cases]
     ):
         assert numbers(score) == [0.0, 0.0, 0.0]
-    batch = dict(
-        zip(
-            expected["batched_single_ref"]["ids"],
-            expected["batched_single_ref"]["F"],
-            strict=True,
-        )
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_a_batch_has_the_scores_of_the_references_batch() -> None:
+    scorer, expected = recorded()
+    batch = expected["batched_single_ref"]
+    by_id = dict(zip(batch["ids"], batch["F"], strict=True))
+    rows = [row for row in triples() if row["id"] in by_id]
+    assert len(rows) >= 10
+    scores = scorer.score(
+        [row["prediction"] for row in rows], [row["references"][0] for row in rows]
     )
-    known = [row for row in triples() if row["id"] in batch]
-    assert len(known) >= 10
-    together = scorer.score(
-        [row["prediction"] for row in known], [row["references"][0] for row in known]
-    )
-    assert [score.f1 for score in together] == pytest.approx(
-        [batch[row["id"]] for row in known], abs=1e-5
+    assert [score.f1 for score in scores] == pytest.approx(
+        [by_id[row["id"]] for row in rows], abs=1e-5
     )
 
 
-def test_each_pair_alone_by_transformers(bert: Path, scorer: Any) -> None:
+def test_scores_are_those_of_each_pair_alone_by_transformers(
+    bert: Path, scorer: Any
+) -> None:
     for layer, opened in (
         (1, scorer),
         (0, open_bertscore(bert, layer=0)),
         (2, open_bertscore(bert, layer=2)),
     ):
-        found = opened.score(TEXTS, [*TEXTS[1:], TEXTS[0]])
+        scores = opened.score(TEXTS, [*TEXTS[1:], TEXTS[0]])
         for prediction, reference, score in zip(
-            TEXTS, [*TEXTS[1:], TEXTS[0]], found, strict=True
+            TEXTS, [*TEXTS[1:], TEXTS[0]], scores, strict=True
         ):
             assert numbers(score) == pytest.approx(
                 plain(bert, prediction, reference, layer), abs=1e-5
             )
 
 
-def test_a_first_word_of_roberta_is_read_as_one_inside_a_text(tmp_path: Path) -> None:
+def test_roberta_encodes_a_first_word_as_one_inside_a_text(tmp_path: Path) -> None:
     make_roberta(tmp_path / "r")
-    found = open_bertscore(tmp_path / "r", layer=1).score(
+    score = open_bertscore(tmp_path / "r", layer=1).score(
         ["heparin was given"], ["Lasix was given"]
     )[0]
-    assert numbers(found) == pytest.approx(
+    assert numbers(score) == pytest.approx(
         plain(tmp_path / "r", " heparin was given", " Lasix was given", 1), abs=1e-5
     )
 
@@ -151,7 +163,7 @@ def test_identical_texts_and_texts_without_words(scorer: Any) -> None:
     ):
         assert numbers(scorer.score([prediction], [reference])[0]) == [0.0, 0.0, 0.0]
     assert scorer.score([], []) == []
-    # Rounding does not leave the scale, and half a character is a character.
+    # Rounding keeps scores within the scale, and a lone surrogate is a character.
     assert sum(scorer._rows(["no [SEP] no"])["no [SEP] no"]["counts"]) > 3
     for text in (*TEXTS, ".", "no \ud800"):
         assert 1 - 1e-6 <= scorer.score([text], [text])[0].f1 <= 1
@@ -169,24 +181,26 @@ def test_rescaling_and_its_floor() -> None:
     assert numbers(nothing.rescaled(DISTILBERT_LAYER_4, floor=0)) == [0, 0, 0]
 
 
-def test_the_same_numbers_whatever_the_batch_and_the_best_of_several_references(
-    scorer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_change_no_score(scorer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from medical_tasks.models import bertscore
 
     predictions = [f"{text} {number}" for number in range(4) for text in TEXTS]
     references = predictions[::-1]
-    together = scorer.score(predictions, references)
+    batched = scorer.score(predictions, references)
     monkeypatch.setattr(bertscore, "_BLOCK", 3)
-    for one, other in zip(together, scorer.score(predictions, references), strict=True):
-        assert numbers(one) == pytest.approx(numbers(other), abs=1e-5)
+    split = scorer.score(predictions, references)
+    for score, expected in zip(split, batched, strict=True):
+        assert numbers(score) == pytest.approx(numbers(expected), abs=1e-5)
+
+
+def test_several_references_count_by_the_best(scorer: Any) -> None:
     alone = [scorer.score([TEXTS[0]], [text])[0] for text in TEXTS[1:]]
-    found = scorer.score([TEXTS[0]], [TEXTS[1:]])[0]
     best = [max(column) for column in zip(*map(numbers, alone), strict=True)]
-    assert numbers(found) == pytest.approx(best, abs=1e-6)
+    (score,) = scorer.score([TEXTS[0]], [TEXTS[1:]])
+    assert numbers(score) == pytest.approx(best, abs=1e-6)
 
 
-def test_wrong_input_is_named(bert: Path, scorer: Any, tmp_path: Path) -> None:
+def test_messages_about_wrong_input(bert: Path, scorer: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="references must hold at least one text"):
         scorer.score(["a"], [[]])
     with pytest.raises(ValueError, match="of the same length; got 1 and 2"):
@@ -202,7 +216,7 @@ def test_wrong_input_is_named(bert: Path, scorer: Any, tmp_path: Path) -> None:
         open_bertscore(tmp_path / "none", layer=4)
 
 
-def test_the_identity_names_what_decides(bert: Path, scorer: Any) -> None:
+def test_the_identity_has_what_decides_a_score(bert: Path, scorer: Any) -> None:
     identity = bertscore_identity(bert, layer=1)
     assert identity == scorer.identity
     assert (identity["model"], identity["layer"], identity["idf"]) == (

@@ -33,8 +33,8 @@ from tests.support import ROOT
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-# Of bleurt-pytorch 0.0.1 with transformers 4.44.2 on the same weights: rows of ids, and
-# the pairs.
+# Scores by bleurt-pytorch 0.0.1 with transformers 4.44.2 on the same weights: of rows of
+# ids, and of the pairs.
 RECORDED_ROWS: tuple[tuple[list[int], list[int], float], ...] = (
     ([8, 51, 11], [14, 42], 0.2374597),
     ([], [], 0.1639972),
@@ -53,9 +53,9 @@ RECORDED_WORDS = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("bleurt") / "tiny-bleurt"
-    make_bleurt(found)
-    return found
+    path = tmp_path_factory.mktemp("bleurt") / "tiny-bleurt"
+    make_bleurt(path)
+    return path
 
 
 @pytest.fixture
@@ -63,10 +63,13 @@ def changed(folder: Path, tmp_path: Path) -> Path:
     return shutil.copytree(folder, tmp_path / "changed")
 
 
-def test_the_numbers_of_the_conversions_own_code(folder: Path, tmp_path: Path) -> None:
+def test_scores_are_those_recorded_from_the_conversions_code(
+    folder: Path, tmp_path: Path
+) -> None:
     network = Conversion(find_checkpoint(str(folder), revision=None), longest=LIMIT)
     rows = [
-        make_row(one, two, LIMIT, first=2, between=3) for one, two, _ in RECORDED_ROWS
+        make_row(reference, candidate, LIMIT, first=2, between=3)
+        for reference, candidate, _ in RECORDED_ROWS
     ]
     assert network.outputs(rows) == pytest.approx(
         [number for _, _, number in RECORDED_ROWS], abs=1e-6
@@ -77,24 +80,27 @@ def test_the_numbers_of_the_conversions_own_code(folder: Path, tmp_path: Path) -
     )
 
 
-def test_pairs_are_cut_and_read_once_and_in_their_order(folder: Path) -> None:
+def test_pairs_are_cut_and_scored_once_and_in_order(folder: Path) -> None:
     from sentencepiece import SentencePieceProcessor
 
     pieces = SentencePieceProcessor(model_file=str(folder / "spm.model"))
     sides = [[pieces.encode(text) for text in pair] for pair in PAIRS]
     network = Conversion(find_checkpoint(str(folder), revision=None), longest=LIMIT)
     expected = network.outputs(
-        [make_row(one, two, LIMIT, first=2, between=3) for one, two in sides]
+        [
+            make_row(reference, candidate, LIMIT, first=2, between=3)
+            for reference, candidate in sides
+        ]
     )
     scorer = open_bleurt(folder)
     assert scorer.score(PAIRS) == pytest.approx(expected, abs=1e-6)
     assert scorer.truncated == 2
-    # The same whatever is read beside it, and a pair that is asked twice is read once.
+    # Other pairs of a batch change no score, and neither does a pair's repetition.
     assert scorer.score([PAIRS[1], PAIRS[0], PAIRS[1]]) == pytest.approx(
         [expected[1], expected[0], expected[1]], abs=1e-6
     )
     assert scorer.score([]) == []
-    # the sides are told apart
+    # the sides differ
     assert len(set(scorer.score([PAIRS[0], PAIRS[0][::-1]]))) == 2
     scorer.close()
     with pytest.raises(RuntimeError, match="tiny-bleurt was closed"):
@@ -107,13 +113,13 @@ def test_pairs_are_cut_and_read_once_and_in_their_order(folder: Path) -> None:
 def test_a_pair_loses_tokens_one_by_one(
     reference: int, candidate: int, room: int
 ) -> None:
-    one, two = reference, candidate
-    while one + two > room:
-        if one > two:
-            one -= 1
+    kept_reference, kept_candidate = reference, candidate
+    while kept_reference + kept_candidate > room:
+        if kept_reference > kept_candidate:
+            kept_reference -= 1
         else:
-            two -= 1
-    assert kept_lengths(reference, candidate, room) == (one, two)
+            kept_candidate -= 1
+    assert kept_lengths(reference, candidate, room) == (kept_reference, kept_candidate)
 
 
 @pytest.mark.parametrize("layout", ["bert", "rembert"])
@@ -141,7 +147,7 @@ def test_other_layouts_give_the_same_numbers(layout: str, tmp_path: Path) -> Non
     ).score(PAIRS)
 
 
-def test_length_and_texts_that_are_odd(folder: Path) -> None:
+def test_max_length_and_unusual_texts(folder: Path) -> None:
     scorer = open_bleurt(folder, max_length=5)
     assert scorer.identity["max_length"] == "5"
     assert scorer.score([("no sign", "no sign")]) == scorer.score(
@@ -159,7 +165,7 @@ def test_length_and_texts_that_are_odd(folder: Path) -> None:
             scorer.score(pairs)  # type: ignore[arg-type]
 
 
-def test_the_identity_names_what_decides(folder: Path, changed: Path) -> None:
+def test_the_identity_has_what_decides_a_score(folder: Path, changed: Path) -> None:
     identity = bleurt_identity(folder)
     assert identity == open_bleurt(folder).identity
     assert (identity["kind"], identity["model"], identity["max_length"]) == (
@@ -172,7 +178,7 @@ def test_the_identity_names_what_decides(folder: Path, changed: Path) -> None:
     assert bleurt_identity(changed)["fingerprint"] != identity["fingerprint"]
 
 
-def test_what_is_not_there_is_said_with_the_steps(
+def test_messages_about_missing_files_and_packages_have_the_next_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(
@@ -228,19 +234,19 @@ def test_folders_of_another_form_are_refused(changed: Path) -> None:
     refused("its weights do not load|not a safetensors file")
     write_json(changed / "config.json", {"model_type": "t5"})
     refused("model_type 't5'; that of BLEURT is bleurt, bert, rembert")
-    # Numbers that are none, and code that is not run.
+    # Scores that are not finite, and pickled code, which is not run.
     make_bleurt(changed)
     change_weights(changed, lambda _, value: value * float("nan"))
     with pytest.raises(UsageError, match="gives numbers that are not finite"):
         open_bleurt(changed).score(PAIRS)
     (changed / "model.safetensors").unlink()
-    # an object whose making is a call
+    # unpickling this object calls code
     torch.save({"x": Path("x")}, changed / "pytorch_model.bin")
     with pytest.raises(UsageError, match="its weights do not load"):
         open_bleurt(changed)
 
 
-# The authors' package, stood in for by one of the same face: theirs needs TensorFlow.
+# A stand-in with the interface of the authors' package, which needs TensorFlow.
 
 PACKAGE = """
 class BleurtScorer:
@@ -250,7 +256,8 @@ class BleurtScorer:
 
     def score(self, *args, references=[], candidates=[], batch_size=None):
         assert not args
-        return [len(one) - len(two) / 100 for one, two in zip(references, candidates)]
+        pairs = zip(references, candidates)
+        return [len(reference) - len(candidate) / 100 for reference, candidate in pairs]
 
     def close(self):
         print("closed", self.checkpoint)
@@ -287,22 +294,24 @@ def test_a_checkpoint_of_the_authors_is_run_by_their_package(tmp_path: Path) -> 
         "try:\n    open_bleurt(sys.argv[2], max_length=9)\n"
         "except UsageError as error:\n    print(error)\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "site"), str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+    assert process.returncode == 0, process.stderr
+    lines = process.stdout.splitlines()
     assert [line for line in lines if "noise" in line] == []
-    found: list[Any] = json.loads(next(line for line in lines if line.startswith("[[")))
-    assert found[0] == [2.98, -0.01, 2.98]
-    assert found[1] == []
-    assert (found[2]["model"], found[2]["engine"]) == (
+    report: list[Any] = json.loads(
+        next(line for line in lines if line.startswith("[["))
+    )
+    assert report[0] == [2.98, -0.01, 2.98]
+    assert report[1] == []
+    assert (report[2]["model"], report[2]["engine"]) == (
         "BLEURT-20",
         "bleurt (TensorFlow)",
     )
     assert "bleurt_config.json how long a pair can be" in lines[-1]
-    assert "torch" not in done.stderr
+    assert "torch" not in process.stderr

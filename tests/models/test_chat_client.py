@@ -30,11 +30,8 @@ from medical_tasks.models.chat_reply import (
 )
 from medical_tasks.spec import Message
 from tests.fault_server import Fault, FaultServer, echo_answer
-from tests.models.toy_texts import CASES
+from tests.models.toy_texts import CASES, NOTES
 
-SUBJECT = policy.Subject(
-    name="notes", dataset="notes", access="credentialed", rule="keep it here"
-)
 QUESTION = "the patient John Smith was admitted on Monday with dyspnoea"
 
 
@@ -64,23 +61,28 @@ def failure(chat: ChatSettings, question: str = QUESTION) -> CallFailed:
     return caught.value
 
 
-def test_good_answer_is_read_whole_and_the_key_is_not_shown() -> None:
+def test_a_good_answer_is_read_whole_and_the_key_is_not_shown() -> None:
     with FaultServer(answer=lambda call: "two words", key="sk-secret") as server:
         chat = quick(server, api_key="sk-secret")
-        got = ask(chat)
+        completion = ask(chat)
     assert server.calls[0].headers["authorization"] == "Bearer sk-secret"
     assert "sk-secret" not in repr(chat)
-    assert (got.text, got.choices[0].finish, got.output_tokens, got.attempts) == (
+    assert (
+        completion.text,
+        completion.choices[0].finish,
+        completion.output_tokens,
+        completion.attempts,
+    ) == (
         "two words",
         "stop",
         2,
         1,
     )
-    assert got.prompt_tokens == len(QUESTION.split())
+    assert completion.prompt_tokens == len(QUESTION.split())
     assert server.calls[0].path == "/v1/chat/completions"
 
 
-def test_body_holds_what_was_asked_and_nothing_empty() -> None:
+def test_the_body_holds_the_given_parameters_and_no_empty_ones() -> None:
     with FaultServer() as server:
         ask(
             quick(server),
@@ -103,19 +105,19 @@ def test_body_holds_what_was_asked_and_nothing_empty() -> None:
 
 
 TRANSIENT = {
-    name: ((getattr(Fault, made) if made else Fault)(*more), reason)
-    for name, made, more, reason in CASES["transient_faults"]
+    name: ((getattr(Fault, method) if method else Fault)(*more), reason)
+    for name, method, more, reason in CASES["transient_faults"]
 }
 
 
 @pytest.mark.parametrize(("fault", "reason"), TRANSIENT.values(), ids=TRANSIENT.keys())
-def test_transient_fault_is_outlived_within_the_retries_or_a_failure_with_its_class(
+def test_a_transient_fault_is_retried_and_a_lasting_one_fails_with_its_reason(
     fault: Fault, reason: str
 ) -> None:
     with FaultServer([fault, fault, fault]) as server:
-        got = ask(quick(server))
-    assert got.text == echo_answer(server.calls[0])
-    assert got.attempts == len(server.calls) == 4
+        completion = ask(quick(server))
+    assert completion.text == echo_answer(server.calls[0])
+    assert completion.attempts == len(server.calls) == 4
     with FaultServer(lambda call: fault) as server:
         failed = failure(quick(server))
     assert (failed.reason, failed.attempts, failed.every_call) == (reason, 4, False)
@@ -124,8 +126,8 @@ def test_transient_fault_is_outlived_within_the_retries_or_a_failure_with_its_cl
 
 
 FINAL = [
-    (Fault.status_code(status, said, **more), reason, every_call)
-    for status, said, more, reason, every_call in CASES["final_faults"]
+    (Fault.status_code(status, message, **more), reason, every_call)
+    for status, message, more, reason, every_call in CASES["final_faults"]
 ]
 FINAL += [
     (Fault.message({"content": None}, "content_filter"), "refused by filter", False),
@@ -138,7 +140,9 @@ FINAL += [
 
 
 @pytest.mark.parametrize(("fault", "reason", "every_call"), FINAL)
-def test_final_fault_is_asked_once(fault: Fault, reason: str, every_call: bool) -> None:
+def test_a_final_fault_is_not_retried(
+    fault: Fault, reason: str, every_call: bool
+) -> None:
     with FaultServer(lambda call: fault) as server:
         failed = failure(quick(server))
     assert (failed.reason, failed.attempts, failed.every_call) == (
@@ -173,23 +177,27 @@ def test_final_fault_is_asked_once(fault: Fault, reason: str, every_call: bool) 
         ({"content": "so far"}, "content_filter", 2, "so far"),
     ],
 )
-def test_what_the_model_said_is_its_answer(
+def test_the_answer_of_a_message(
     message: dict[str, Any], finish: str, tokens: int, text: str
 ) -> None:
     with FaultServer(
         [Fault.message(message, finish, completion_tokens=tokens)]
     ) as server:
-        got = ask(quick(server))
-    assert (got.text, got.choices[0].finish, got.attempts) == (text, finish, 1)
+        completion = ask(quick(server))
+    assert (completion.text, completion.choices[0].finish, completion.attempts) == (
+        text,
+        finish,
+        1,
+    )
 
 
 @pytest.mark.parametrize(
     "fault", [Fault.hang(), Fault.drip()], ids=["silence", "a byte now and then"]
 )
-def test_slow_answer_times_out_and_is_asked_again(fault: Fault) -> None:
+def test_a_slow_answer_times_out_and_is_retried(fault: Fault) -> None:
     with FaultServer([fault]) as server:
-        got = ask(quick(server, timeout=0.15))
-    assert (got.text, got.attempts, len(server.calls)) == (
+        completion = ask(quick(server, timeout=0.15))
+    assert (completion.text, completion.attempts, len(server.calls)) == (
         echo_answer(server.calls[0]),
         2,
         2,
@@ -215,8 +223,8 @@ def test_requested_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert requested_wait(headers, now=NOW) == seconds
 
 
-# What must not leave: the question in logs and details, the key, and text by proxies
-# and redirects.
+# Privacy: no question in logs and details, no key, no text through proxies and
+# redirects.
 
 
 @pytest.mark.parametrize(("status", "message", "detail"), CASES["detail_of_an_error"])
@@ -271,7 +279,7 @@ def test_a_redirect_ends_every_call_and_is_not_followed(
         )
         with FaultServer(lambda call: away) as server:
             failed = failure(quick(server))
-            with policy.protect([SUBJECT]):  # without any of the server's words
+            with policy.protect([NOTES]):  # without any of the server's words
                 assert failure(quick(server)).detail == failed.detail
     assert (failed.reason, failed.attempts, failed.every_call) == ("redirect", 1, True)
     assert (
@@ -281,7 +289,7 @@ def test_a_redirect_ends_every_call_and_is_not_followed(
 
 
 @pytest.mark.parametrize(
-    ("location", "told"),
+    ("location", "target"),
     [
         ("/v2/chat", "to another address of the same host"),
         ("", "elsewhere"),
@@ -290,9 +298,11 @@ def test_a_redirect_ends_every_call_and_is_not_followed(
         ("//other.example:81/x", "to other.example:81"),
     ],
 )
-def test_where_a_redirect_leads_is_told_by_its_host(location: str, told: str) -> None:
+def test_the_message_about_a_redirect_names_its_host(
+    location: str, target: str
+) -> None:
     error = read_error(307, {"location": location}, "", sent=[QUESTION])
-    assert error.detail == f"HTTP 307, a redirect {told}, which is not followed"
+    assert error.detail == f"HTTP 307, a redirect {target}, which is not followed"
 
 
 @given(
@@ -308,7 +318,7 @@ def test_any_three_words_in_a_row_are_a_quotation(words: list[str], at: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"),
+    ("fields", "kept"),
     [
         ({"model": "m"}, "m"),
         ({"model": "m", "system_fingerprint": None}, "m"),
@@ -319,10 +329,10 @@ def test_any_three_words_in_a_row_are_a_quotation(words: list[str], at: int) -> 
         ({"model": 1, "system_fingerprint": 2}, ""),
     ],
 )
-def test_a_reply_names_the_model_and_what_serves_it(
-    told: dict[str, object], kept: str
+def test_the_served_model_is_the_replys_model_and_fingerprint(
+    fields: dict[str, object], kept: str
 ) -> None:
-    body = {"choices": [{"message": {"content": "A"}}], **told}
+    body = {"choices": [{"message": {"content": "A"}}], **fields}
     assert read_reply(json.dumps(body), {}, sent=[]).served_model == kept
 
 

@@ -1,4 +1,4 @@
-"""Rendered prompts: one beginning token, no lost system text, no date of today."""
+"""Rendered prompts: one beginning token, no lost system text, no current date."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tokenizer(toy_model: Path) -> Any:
 
 
 def with_own_tokens(tokenizer: Any, *, begin: bool, end: bool) -> Any:
-    """Lets the tokenizer put `<s>` and `</s>` around a text by itself, as Llama 2's and others' do."""
+    """Makes the tokenizer add `<s>` and `</s>` around a text, as Llama 2's and others do."""
     from tokenizers.processors import TemplateProcessing
 
     form = f"{'<s> ' if begin else ''}$A{' </s>' if end else ''}"
@@ -72,7 +72,7 @@ def test_one_beginning_token_and_no_end_token(
 
 
 def test_tokens_are_those_of_the_template_itself(tokenizer: Any) -> None:
-    # Reference: transformers' own way from messages to ids.
+    # Reference: transformers' own conversion from messages to ids.
     layout = ChatLayout(tokenizer, model="hf/toy")
     expected = tokenizer.apply_chat_template(
         [dict(m) for m in CHAT], add_generation_prompt=True, return_dict=True
@@ -125,7 +125,7 @@ THINKS = "{% if enable_thinking is not defined %}default{% elif enable_thinking 
         ),
     ],
 )
-def test_what_is_written(
+def test_rendered_text_and_name_of_a_layout(
     tokenizer: Any,
     template: Any,
     switch: bool | None,
@@ -168,7 +168,7 @@ def test_what_is_written(
         ),
     ],
 )
-def test_what_cannot_be_written(
+def test_messages_about_templates_that_cannot_render(
     tokenizer: Any, template: Any, switch: bool | None, message: str
 ) -> None:
     tokenizer.chat_template = template
@@ -176,7 +176,7 @@ def test_what_cannot_be_written(
         ChatLayout(tokenizer, model="hf/toy", enable_thinking=switch)
 
 
-def test_turns_of_the_model_are_joined_and_a_chat_ends_with_the_user_or_the_model(
+def test_consecutive_turns_of_the_model_are_joined_and_a_chat_must_end_with_a_turn(
     tokenizer: Any,
 ) -> None:
     for chat in ([], CHAT[:1]):
@@ -214,10 +214,10 @@ CHATS = st.builds(
 @given(chat=CHATS)
 def test_folding_loses_no_text_and_leaves_no_system(chat: list[Message]) -> None:
     folded = fold_system(chat)
-    assert all(one["role"] != "system" for one in folded)
-    assert len(folded) == sum(one["role"] != "system" for one in chat)
-    system = [one["content"] for one in chat if one["role"] == "system"]
-    first = next(one for one in folded if one["role"] == "user")
+    assert all(turn["role"] != "system" for turn in folded)
+    assert len(folded) == sum(turn["role"] != "system" for turn in chat)
+    system = [turn["content"] for turn in chat if turn["role"] == "system"]
+    first = next(turn for turn in folded if turn["role"] == "user")
     assert first["content"].startswith("\n\n".join(system))
     assert fold_system(folded) == folded
 
@@ -232,7 +232,7 @@ def template(gap: str) -> str:
 
 @functools.cache
 def sentence_pieces(scheme: str) -> Any:
-    """A tokenizer as Llama 2's and Mistral's: `▁` stands for a space, and one is put before a text."""
+    """A tokenizer like Llama 2's and Mistral's: `▁` stands for a space, and one is added before a text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -270,7 +270,7 @@ USER: Any = [{"role": "user", "content": "Fever?"}]
         (
             template("<think>\n\n</think>\n\n"),
             "",
-        ),  # a chain of thought is no part of an answer
+        ),  # a chain of thought is not part of an answer
         (
             "{% if messages|length > 1 %}{{ raise_exception('one turn only') }}{% endif %}"
             + template(" "),
@@ -290,52 +290,54 @@ def test_the_gap_is_the_templates_own(
 
 @pytest.mark.parametrize("scheme", ["always", "first"])
 @pytest.mark.parametrize(("gap", "piece"), [("", "A"), (" ", "▁A")])
-def test_a_tokenizer_that_puts_a_space_before_every_text(
+def test_answer_tokens_where_the_tokenizer_adds_a_space_before_every_text(
     scheme: str, gap: str, piece: str
 ) -> None:
     tokenizer = sentence_pieces(scheme)
     tokenizer.chat_template = INST.replace("GAP", f"'{gap}'")
     layout = ChatLayout(tokenizer, model="hf/pieces")
     assert layout.gap == gap
-    asked, (letter, sentence, nothing) = layout.answer_tokens(
+    prompt, (letter, sentence, nothing) = layout.answer_tokens(
         layout.render(USER), ["A", "chest pain", ""]
     )
-    # Encoded apart, the letter would have the space in both cases.
+    # Encoded alone, the letter would have the space in both cases.
     assert tokenizer.convert_ids_to_tokens(
         tokenizer("A", add_special_tokens=False)["input_ids"]
     ) == ["▁A"]
     assert tokenizer.convert_ids_to_tokens(list(letter)) == [piece]
     assert (
-        tokenizer.decode([*asked, *sentence])
-        == tokenizer.decode(asked) + gap + "chest pain"
+        tokenizer.decode([*prompt, *sentence])
+        == tokenizer.decode(prompt) + gap + "chest pain"
     )
     assert len(nothing) == len(gap)
 
 
-def test_where_the_tokenizer_joins_prompt_and_answer(tokenizer: Any) -> None:
+def test_answer_tokens_where_the_tokenizer_joins_prompt_and_answer(
+    tokenizer: Any,
+) -> None:
     # The space at the prompt's end and the answer's first word are one token; alone,
     # the space is the prompt's.
     tokenizer.chat_template = "{{ messages[0].content }} Answer: "
     layout = ChatLayout(tokenizer, model="hf/toy")
     text = layout.render(USER)
-    asked, (word, letter, empty) = layout.answer_tokens(text, ["patient", "A", ""])
-    assert layout.tokens(text + "patient")[: len(asked)] != asked
-    assert asked == layout.tokens(text)
-    assert tokenizer.decode([*asked, *word]) == text + "patient"
-    assert tokenizer.decode([*asked, *letter]) == text + "A"
+    prompt, (word, letter, empty) = layout.answer_tokens(text, ["patient", "A", ""])
+    assert layout.tokens(text + "patient")[: len(prompt)] != prompt
+    assert prompt == layout.tokens(text)
+    assert tokenizer.decode([*prompt, *word]) == text + "patient"
+    assert tokenizer.decode([*prompt, *letter]) == text + "A"
     assert empty == ()
 
 
-def test_an_answer_that_cannot_be_told_from_the_prompt_has_no_tokens() -> None:
+def test_an_answer_that_cannot_be_separated_from_the_prompt_has_no_tokens() -> None:
     tokenizer = sentence_pieces("always")
     tokenizer.chat_template = "{{ messages[0].content }} Answer: "
     layout = ChatLayout(tokenizer, model="hf/pieces")
-    # The space is joined to the word; and what the vocabulary does not hold reads as
+    # The space is joined to the word; and a character outside the vocabulary decodes to
     # another text.
-    asked, (word, both, strange) = layout.answer_tokens(
+    prompt, (word, both, strange) = layout.answer_tokens(
         layout.render(USER), ["patient", "patient \u2603", "\u2603"]
     )
-    assert tokenizer.decode([*asked, *word]).endswith("Answer: patient")
+    assert tokenizer.decode([*prompt, *word]).endswith("Answer: patient")
     assert both == ()
     assert strange == (tokenizer.unk_token_id,)
 
@@ -355,13 +357,13 @@ def toy_layout(folder: Path, gap: str) -> ChatLayout:
     answers=st.lists(st.text(max_size=12), min_size=1, max_size=5),
     data=st.data(),
 )
-def test_every_answer_reads_as_it_was_written(
+def test_prompt_and_answer_tokens_are_those_of_the_whole_text(
     toy_model: Path, gap: str, answers: list[str], data: st.DataObject
 ) -> None:
     layout = toy_layout(toy_model, gap)
     text = layout.render([{"role": "user", "content": data.draw(st.text(max_size=12))}])
-    asked, found = layout.answer_tokens(text, answers)
-    assert asked == layout.tokens(text)
-    for answer, ids in zip(answers, found, strict=True):
-        assert (*asked, *ids) == layout.tokens(text + gap + answer)
+    prompt, encoded = layout.answer_tokens(text, answers)
+    assert prompt == layout.tokens(text)
+    for answer, ids in zip(answers, encoded, strict=True):
+        assert (*prompt, *ids) == layout.tokens(text + gap + answer)
         assert bool(ids) == bool(gap + answer)

@@ -1,4 +1,4 @@
-"""From a model's name to its folder, without the internet."""
+"""From a model's name to its folder and fingerprint, without the internet."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tests.models.toy_texts import CASES, COMMIT
 
 
 def folder_of(tmp_path: Path, **files: object) -> Path:
-    made = tmp_path / "model"
-    made.mkdir()
+    folder = tmp_path / "model"
+    folder.mkdir()
     for name, content in files.items():
-        (made / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
-    return made
+        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
 
 
 def checkpoint_of(tmp_path: Path, **files: object) -> Checkpoint:
@@ -56,13 +56,16 @@ def test_a_folder_by_any_path_is_the_same_model(
 @pytest.mark.parametrize(
     ("target", "revision"), [("clinic/other", None), ("clinic/tiny-llm", "v9")]
 )
-def test_what_is_in_the_cache_is_found_and_nothing_else_when_offline(
+def test_offline_only_models_of_the_cache_are_found(
     hub_cache: Path, target: str, revision: str | None
 ) -> None:
-    found = find_checkpoint("clinic/tiny-llm", revision=None)
-    assert (found.label, found.revision) == ("clinic/tiny-llm", COMMIT)
-    assert found.folder == hub_cache / "models--clinic--tiny-llm" / "snapshots" / COMMIT
-    assert find_checkpoint("clinic/tiny-llm", revision=COMMIT) == found
+    checkpoint = find_checkpoint("clinic/tiny-llm", revision=None)
+    assert (checkpoint.label, checkpoint.revision) == ("clinic/tiny-llm", COMMIT)
+    assert (
+        checkpoint.folder
+        == hub_cache / "models--clinic--tiny-llm" / "snapshots" / COMMIT
+    )
+    assert find_checkpoint("clinic/tiny-llm", revision=COMMIT) == checkpoint
     with pytest.raises(
         MissingError,
         match=rf"{target} \(revision {revision or 'main'}\).*the Hub did not give it.*\n.*hf download {target}",
@@ -111,30 +114,28 @@ def test_a_folder_with_a_revision_or_without_a_configuration_or_with_a_broken_on
             find_checkpoint(str(folder), revision=None)
 
 
-@pytest.mark.parametrize(
-    ("config", "dtype"), CASES["the_type_the_weights_were_saved_for"]
-)
-def test_the_type_the_weights_were_saved_for(
+@pytest.mark.parametrize(("config", "dtype"), CASES["own_dtype"])
+def test_own_dtype_of_a_configuration(
     tmp_path: Path, config: dict[str, object], dtype: str
 ) -> None:
     assert checkpoint_of(tmp_path, config=config).own_dtype() == dtype
 
 
-@pytest.mark.parametrize(("config", "context"), CASES["the_context"])
-def test_the_context(
+@pytest.mark.parametrize(("config", "context"), CASES["context"])
+def test_context_of_a_configuration(
     tmp_path: Path, config: dict[str, object], context: int | None
 ) -> None:
     assert checkpoint_of(tmp_path, config=config).context() == context
 
 
 def test_end_tokens_come_from_both_files(tmp_path: Path) -> None:
-    found = checkpoint_of(
+    checkpoint = checkpoint_of(
         tmp_path,
         config={"eos_token_id": 2},
         generation_config={"eos_token_id": [1, 106]},
     )
-    assert found.end_tokens() == {1, 2, 106}
-    shutil.rmtree(found.folder)
+    assert checkpoint.end_tokens() == {1, 2, 106}
+    shutil.rmtree(checkpoint.folder)
     assert checkpoint_of(tmp_path, config={}).end_tokens() == set()
 
 
@@ -144,29 +145,31 @@ TENSORS = 5
 
 def safetensors(values: bytes) -> bytes:
     """A safetensors file of `TENSORS` tensors of bytes."""
-    parts = np.frombuffer(values, dtype=np.uint8).reshape(TENSORS, TENSOR_BYTES)
+    tensors = np.frombuffer(values, dtype=np.uint8).reshape(TENSORS, TENSOR_BYTES)
     return save(
-        {f"layer.{index}": part for index, part in enumerate(parts)},
+        {f"layer.{index}": tensor for index, tensor in enumerate(tensors)},
         metadata={"format": "pt"},
     )
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = folder_of(tmp_path, config={"hidden_size": 8}, tokenizer={"vocab": []})
-    write_weights(made)
-    return made
+    path = folder_of(tmp_path, config={"hidden_size": 8}, tokenizer={"vocab": []})
+    write_weights(path)
+    return path
 
 
 def write_weights(folder: Path, *, changed: int | None = None) -> None:
-    """Weights of zeros, but for one byte."""
+    """Writes weights of zeros, with one byte `changed`."""
     values = bytearray(TENSOR_BYTES * TENSORS)
     if changed is not None:
         values[changed] = 1
     (folder / "model.safetensors").write_bytes(safetensors(bytes(values)))
 
 
-def test_place_time_links_and_cards_play_no_part(folder: Path, tmp_path: Path) -> None:
+def test_path_time_links_and_cards_are_not_in_the_fingerprint(
+    folder: Path, tmp_path: Path
+) -> None:
     before = fingerprint(folder)
     assert len(before) == 64
     os.utime(folder / "model.safetensors", (0, 0))
@@ -183,7 +186,7 @@ def test_place_time_links_and_cards_play_no_part(folder: Path, tmp_path: Path) -
     assert fingerprint(snapshot) == before
 
 
-def test_each_small_file_and_the_name_of_a_shard_count(folder: Path) -> None:
+def test_each_small_file_and_shard_name_is_in_the_fingerprint(folder: Path) -> None:
     seen = {fingerprint(folder)}
     for name in (
         "config.json",
@@ -212,22 +215,28 @@ def test_each_small_file_and_the_name_of_a_shard_count(folder: Path) -> None:
 
 
 @settings(max_examples=30)
-@given(place=st.integers(0, TENSOR_BYTES * TENSORS - 1))
-def test_every_byte_of_small_weights_counts(
-    place: int, tmp_path_factory: pytest.TempPathFactory
+@given(position=st.integers(0, TENSOR_BYTES * TENSORS - 1))
+def test_every_byte_of_small_weights_is_in_the_fingerprint(
+    position: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     base = tmp_path_factory.mktemp("bits")
     write_weights(base)
     before = fingerprint(base)
-    write_weights(base, changed=place)
+    write_weights(base, changed=position)
     assert fingerprint(base) != before
 
 
-def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights of more than 1,000 bytes are sampled by 16 bytes."""
     monkeypatch.setattr(module, "WHOLE_BYTES", 1000)
     monkeypatch.setattr(module, "SAMPLE_BYTES", 16)
+
+
+@pytest.mark.usefixtures("sampled")
+def test_large_safetensors_are_sampled_in_each_tensor_and_the_header(
+    folder: Path,
+) -> None:
     before = fingerprint(folder)
     for tensor in range(TENSORS):
         write_weights(folder, changed=tensor * TENSOR_BYTES)
@@ -238,9 +247,12 @@ def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes().replace(b"layer.3", b"layer.X"))
     assert fingerprint(folder) != before
-    # Other large weights are sampled from start to end.
+
+
+@pytest.mark.usefixtures("sampled")
+def test_other_large_weights_are_sampled_from_start_to_end(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
-    seen = set()
+    fingerprints = set()
     for content in (
         bytes(50_000),
         b"\1" + bytes(49_999),
@@ -248,12 +260,12 @@ def test_any_tensor_and_the_header_of_large_weights_count_and_not_all_is_read(
         bytes(50_001),
     ):
         (folder / "pytorch_model.bin").write_bytes(content)
-        seen.add(fingerprint(folder))
-    assert len(seen) == 4
+        fingerprints.add(fingerprint(folder))
+    assert len(fingerprints) == 4
 
 
 @pytest.mark.parametrize(("length", "rest", "message"), CASES["broken_safetensors"])
-def test_a_broken_file_is_told(
+def test_the_message_about_a_broken_safetensors_file(
     folder: Path, length: int, rest: str, message: str
 ) -> None:
     (folder / "model.safetensors").write_bytes(
@@ -263,7 +275,7 @@ def test_a_broken_file_is_told(
         fingerprint(folder)
 
 
-def test_a_file_cut_off_or_missing_is_told(folder: Path) -> None:
+def test_the_message_about_truncated_and_missing_weights(folder: Path) -> None:
     weights = folder / "model.safetensors"
     for kept, message in (
         (0, "no room for its header"),

@@ -23,7 +23,7 @@ LETTERS = ("A", "B", "C", "D", "E")
 def entries(
     alternatives: Sequence[Sequence[Any]], chosen: Sequence[Any] | None = None
 ) -> list[Mapping[str, Any]]:
-    """An answer of one token, as a server tells of it; its most probable alternative unless another is chosen."""
+    """A server's entries for an answer of one token: the first of its alternatives unless another is `chosen`."""
     token, logprob = chosen or alternatives[0]
     return [
         {
@@ -56,27 +56,29 @@ def test_is_letter(continuation: str, letter: bool) -> None:
 @pytest.mark.parametrize(
     ("alternatives", "chosen", "letters", "logprobs", "below"), CASES["first_tokens"]
 )
-def test_what_is_said_of_letters(
+def test_log_probabilities_of_letters(
     alternatives: list[Any],
     chosen: Any,
     letters: list[str],
     logprobs: list[float | None],
     below: float | None,
 ) -> None:
-    found = read_first_token(entries(alternatives, chosen), letters)
-    assert [*found.logprobs] == [
+    scores = read_first_token(entries(alternatives, chosen), letters)
+    assert [*scores.logprobs] == [
         value if value is None else pytest.approx(value) for value in logprobs
     ]
-    assert (found.tokens, found.below) == ((1,) * len(letters), below)
-    assert found.to_text()
+    assert (scores.tokens, scores.below) == ((1,) * len(letters), below)
+    assert scores.to_text()
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "reason", "detail"), CASES["odd_first_tokens"]
+    ("name", "reply", "reason", "detail"), CASES["malformed_first_tokens"]
 )
-def test_odd_first_tokens(name: str, said: Any, reason: str, detail: str) -> None:
+def test_malformed_first_tokens(
+    name: str, reply: Any, reason: str, detail: str
+) -> None:
     with pytest.raises(OddScoresError, match=detail) as caught:
-        read_first_token(said, LETTERS)
+        read_first_token(reply, LETTERS)
     assert caught.value.reason == reason
 
 
@@ -89,7 +91,7 @@ def test_odd_first_tokens(name: str, said: Any, reason: str, detail: str) -> Non
     ),
     cut=st.integers(1, 40),
 )
-def test_shares_add_up_and_bounds_hold(
+def test_probabilities_sum_to_at_most_one_and_bounds_hold(
     weights: list[float], spellings: list[str], cut: int
 ) -> None:
     total = sum(weights)
@@ -98,38 +100,38 @@ def test_shares_add_up_and_bounds_hold(
             (text, math.log(weight / total))
             for text, weight in zip(spellings, weights, strict=False)
         ),
-        key=lambda each: -each[1],
+        key=lambda entry: -entry[1],
     )
     whole = read_first_token(entries(every), ("A", "B", "C"))
-    part = read_first_token(entries(every[:cut]), ("A", "B", "C"))
+    few = read_first_token(entries(every[:cut]), ("A", "B", "C"))
     assert (
         sum(math.exp(value) for value in whole.logprobs if value is not None)
         <= 1 + 1e-9
     )
-    for known, told in zip(whole.logprobs, part.logprobs, strict=True):
-        if told is not None:
-            assert known is not None
-            assert told <= known + 1e-12
-    if part.below is not None:
-        assert all(value <= part.below + 1e-12 for text, value in every[cut:])
+    for exact, bound in zip(whole.logprobs, few.logprobs, strict=True):
+        if bound is not None:
+            assert exact is not None
+            assert bound <= exact + 1e-12
+    if few.below is not None:
+        assert all(value <= few.below + 1e-12 for text, value in every[cut:])
 
 
 # Prompts.
 
 
 def prompt(*tokens: tuple[int, str, Any]) -> list[Any]:
-    """What vLLM says of a prompt: null for the first token, then one entry a token."""
-    said = [
+    """vLLM's log-probabilities of a prompt: null for the first token, then one entry a token."""
+    entries = [
         {str(token): {"logprob": value, "rank": 1, "decoded_token": text}}
         for token, text, value in tokens
     ]
-    return [None, *said[1:]]
+    return [None, *entries[1:]]
 
 
 CONTEXT = ((1, "<s>", None), (2, "Which", -3.0), (3, "?", -1.0))
 
 
-def test_what_follows_the_context_is_added_up() -> None:
+def test_log_probabilities_after_the_context_are_summed() -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
     whole = read_prompt(
         prompt(*CONTEXT, (7, " the", -0.5), (8, "left", -1.25)), prompt_tokens=5
@@ -148,34 +150,34 @@ def whole_of(*answer: tuple[int, str, Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "count", "reason", "detail"), CASES["odd_prompts"]
+    ("name", "reply", "count", "reason", "detail"), CASES["malformed_prompts"]
 )
-def test_odd_prompts(
-    name: str, said: Any, count: int | None, reason: str, detail: str
+def test_malformed_prompts(
+    name: str, reply: Any, count: int | None, reason: str, detail: str
 ) -> None:
     with pytest.raises(OddScoresError, match=detail) as caught:
-        read_prompt(said, prompt_tokens=count)
+        read_prompt(reply, prompt_tokens=count)
     assert caught.value.reason == reason
 
 
 @pytest.mark.parametrize(
     ("name", "kept", "rest", "reason", "detail"), CASES["odd_answers"]
 )
-def test_answers_that_cannot_be_told_are_never_a_number(
+def test_an_answer_that_cannot_be_separated_has_no_score(
     name: str, kept: int, rest: list[Any], reason: str, detail: str
 ) -> None:
-    said = [*prompt(*CONTEXT)[:kept], *rest]
+    reply = [*prompt(*CONTEXT)[:kept], *rest]
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
     with pytest.raises(OddScoresError, match=detail) as caught:
-        read_continuation(context, read_prompt(said, prompt_tokens=None), "A")
+        read_continuation(context, read_prompt(reply, prompt_tokens=None), "A")
     assert caught.value.reason == reason
 
 
 @pytest.mark.parametrize(
     ("pieces", "text", "same"),
-    CASES["text_is_compared_with_characters_that_several_tokens_make"],
+    CASES["characters_of_several_tokens"],
 )
-def test_text_is_compared_with_characters_that_several_tokens_make(
+def test_text_with_characters_of_several_tokens_is_compared(
     pieces: list[str], text: str, same: bool
 ) -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
@@ -195,12 +197,12 @@ def test_text_is_compared_with_characters_that_several_tokens_make(
 
 def test_no_detail_quotes_a_token() -> None:
     context = read_prompt(prompt(*CONTEXT), prompt_tokens=3)
-    for said in (
+    for reply in (
         whole_of((7, "canary", -1.0)),
         whole_of((7, "A", -1.0), (8, "canary", -2.0)),
     ):
         with pytest.raises(OddScoresError) as caught:
-            read_continuation(context, read_prompt(said, prompt_tokens=None), "A")
+            read_continuation(context, read_prompt(reply, prompt_tokens=None), "A")
         assert "canary" not in str(caught.value)
     with pytest.raises(OddScoresError) as caught:
         read_first_token(entries([("canary", math.nan)]), LETTERS)

@@ -1,7 +1,7 @@
-"""Two real processes under torchrun give the tokens of one. Every test asserts how many processes there were.
+"""Two real processes under torchrun give the tokens of one. Every test asserts how many processes ran.
 
-All of them start with torch imported; tests/runs/test_run_local.py has two that start
-afresh.
+They start from a process with torch imported; tests/runs/test_run_local.py has two that
+start from scratch.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run(
     warm: WarmProcess, toy: Path, out: Path, *, processes: int
 ) -> list[dict[str, Any]]:
     out.mkdir()
-    words = [str(WORKER), str(toy), str(out), COUNTS]
+    command = [str(WORKER), str(toy), str(out), COUNTS]
     if processes > 1:
         torchrun = [
             "-m",
@@ -49,9 +49,9 @@ def run(
             "--standalone",
             f"--nproc_per_node={processes}",
         ]
-        words = [*torchrun, *warm.asking, *words]
-    done = warm.run(words, cwd=ROOT, environment=ENVIRONMENT)
-    assert done.returncode == 0, done.stderr
+        command = [*torchrun, *warm.asking, *command]
+    process = warm.run(command, cwd=ROOT, environment=ENVIRONMENT)
+    assert process.returncode == 0, process.stderr
     reports = [json_of(path) for path in sorted(out.glob("rank*.json"))]
     assert [report["world"] for report in reports] == [processes] * processes
     return reports
@@ -65,17 +65,19 @@ def check_choices(
     # numbers may differ.
     assert main["1"] == alone["1"]
     for size in ("1", "8"):
-        for found, expected, count in zip(main[size], alone["1"], (13, 1), strict=True):
-            assert found.keys() == expected.keys()
-            assert found.pop("long") == "prompt too long"
-            assert len(found) == count
-            for key, text in found.items():
-                one, two = (
+        for scores, expected, count in zip(
+            main[size], alone["1"], (13, 1), strict=True
+        ):
+            assert scores.keys() == expected.keys()
+            assert scores.pop("long") == "prompt too long"
+            assert len(scores) == count
+            for key, text in scores.items():
+                actual, reference = (
                     ChoiceScores.from_text(text),
                     ChoiceScores.from_text(expected[key]),
                 )
-                assert one.tokens == two.tokens
-                assert one.logprobs == pytest.approx(two.logprobs, abs=1e-4)
+                assert actual.tokens == reference.tokens
+                assert actual.logprobs == pytest.approx(reference.logprobs, abs=1e-4)
 
 
 def test_two_processes_give_the_tokens_of_one(
@@ -83,12 +85,14 @@ def test_two_processes_give_the_tokens_of_one(
 ) -> None:
     (alone,) = run(warm, toy_model, tmp_path / "one", processes=1)
     main, other = run(warm, toy_model, tmp_path / "two", processes=2)
-    assert [len(part["answers"]) for part in alone["runs"]] == [21, 1, 2]
+    assert [len(one_run["answers"]) for one_run in alone["runs"]] == [21, 1, 2]
     assert main["runs"] == alone["runs"]
     assert (alone["is_main"], main["is_main"], other["is_main"]) == (True, True, False)
-    # Results are told to the main process only, failures too.
-    assert all(part["failures"] == {"long": "prompt too long"} for part in main["runs"])
+    # Only the main process receives results, failures included.
+    assert all(
+        one_run["failures"] == {"long": "prompt too long"} for one_run in main["runs"]
+    )
     assert other["runs"] == [{"answers": {}, "failures": {}}] * 3
     check_choices(alone["choices"], main["choices"], other["choices"])
-    # Request keys are made from the identity in every process.
+    # Every process computes request keys from the identity.
     assert alone["identity"] == main["identity"] == other["identity"]

@@ -21,7 +21,7 @@ from tests.models.tiny_embedder import (
     make_layout,
     write_json,
 )
-from tests.models.toy_texts import CASES
+from tests.models.toy_texts import CASES, change_json
 
 MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
 LONG = " ".join(TEXTS)
@@ -35,14 +35,14 @@ def expected(
     dense: Path | None = None,
     tanh: bool = False,
 ) -> Any:
-    """Text by text with transformers and numpy: no batch, no padding, no code of the package."""
+    """Embeds text by text with transformers and numpy: no batch, no padding, no code of the package."""
     import torch
     import transformers
     from safetensors.torch import load_file
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModel.from_pretrained(folder).eval()
-    made = []
+    vectors = []
     for text in texts:
         with torch.no_grad():
             states = model(
@@ -61,19 +61,19 @@ def expected(
                 + weights["linear.bias"].double().numpy()
             )
             pooled = np.tanh(pooled) if tanh else pooled
-        made.append(pooled / np.linalg.norm(pooled))
-    return np.array(made)
+        vectors.append(pooled / np.linalg.norm(pooled))
+    return np.array(vectors)
 
 
 def test_a_plain_bert_is_averaged_over_its_tokens(bert: Path) -> None:
     embedder = open_embedder(bert)
-    found = embedder.embed(TEXTS)
-    assert found.shape == (len(TEXTS), WIDTH)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected(bert, TEXTS, "mean"), atol=1e-5)
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1.0, atol=1e-6)
+    vectors = embedder.embed(TEXTS)
+    assert vectors.shape == (len(TEXTS), WIDTH)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, expected(bert, TEXTS, "mean"), atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
     assert embedder.truncated == 0
-    assert np.abs(found[0] - found[1]).max() > 0.01  # texts are told apart
+    assert np.abs(vectors[0] - vectors[1]).max() > 0.01  # texts have different vectors
 
 
 @pytest.mark.parametrize(
@@ -109,23 +109,24 @@ def test_a_dense_layer(tmp_path: Path, activation: str, torch_file: bool) -> Non
     folder = make_layout(
         tmp_path / "m", pooling=MEAN, dense=activation, torch_file=torch_file
     )
-    found = open_embedder(folder).embed(TEXTS)
+    vectors = open_embedder(folder).embed(TEXTS)
     same = make_layout(tmp_path / "safe", pooling=MEAN, dense=activation) / "2_Dense"
-    wanted = expected(folder, TEXTS, "mean", dense=same, tanh=activation == "Tanh")
-    np.testing.assert_allclose(found, wanted, atol=1e-5)
-    assert found.shape == (len(TEXTS), 8)
+    plain = expected(folder, TEXTS, "mean", dense=same, tanh=activation == "Tanh")
+    np.testing.assert_allclose(vectors, plain, atol=1e-5)
+    assert vectors.shape == (len(TEXTS), 8)
 
 
-def test_a_transformer_without_a_pooler_or_in_a_folder_of_its_own(
-    tmp_path: Path,
-) -> None:
-    """As checkpoints before version 2 of Sentence-Transformers are laid out: no config.json beside modules.json."""
-    # ClinicalBERT's kind lacks only the pooler: trained to fill in words; nothing here
-    # reads the pooler.
+def test_a_transformer_without_a_pooler(tmp_path: Path) -> None:
+    # Models like ClinicalBERT, trained to fill in words, lack the pooler, which is not
+    # used here.
     folder = make_bert(tmp_path / "m", pooler=False)
     np.testing.assert_allclose(
         open_embedder(folder).embed(TEXTS), expected(folder, TEXTS, "mean"), atol=1e-5
     )
+
+
+def test_a_transformer_in_its_own_folder(tmp_path: Path) -> None:
+    """The layout before version 2 of Sentence-Transformers: no config.json beside modules.json."""
     folder = make_layout(
         tmp_path / "old-one",
         pooling=MEAN,
@@ -141,25 +142,25 @@ def test_a_transformer_without_a_pooler_or_in_a_folder_of_its_own(
     )
 
 
-def test_zeros_without_text(bert: Path) -> None:
+def test_a_text_without_words_has_a_zero_vector(bert: Path) -> None:
     embedder = open_embedder(bert)
-    found = embedder.embed(["", "no", " \n\t", "\u2003"])
-    assert (found[[0, 2, 3]] == 0).all()
-    assert np.linalg.norm(found[1]) == pytest.approx(1)
+    vectors = embedder.embed(["", "no", " \n\t", "\u2003"])
+    assert (vectors[[0, 2, 3]] == 0).all()
+    assert np.linalg.norm(vectors[1]) == pytest.approx(1)
     assert embedder.embed([]).shape == (0, WIDTH)
     assert embedder.embed([""]).shape == (1, WIDTH)
-    # white space at the ends plays no part
-    assert (embedder.embed(["  no "]) == found[1]).all()
+    # white space at the ends is ignored
+    assert (embedder.embed(["  no "]) == vectors[1]).all()
 
 
 def test_long_texts_are_cut_and_counted(bert: Path) -> None:
     embedder = open_embedder(bert)
     assert embedder.max_length == LIMIT
-    found = embedder.embed([LONG, LONG, f"{LONG} and more", "no"])
+    vectors = embedder.embed([LONG, LONG, f"{LONG} and more", "no"])
     assert embedder.truncated == 2  # equal texts once
-    # what is behind the limit is not read
-    np.testing.assert_allclose(found[0], found[2], atol=1e-6)
-    np.testing.assert_allclose(found[:1], expected(bert, (LONG,), "mean"), atol=1e-5)
+    # text after the limit is not read
+    np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
+    np.testing.assert_allclose(vectors[:1], expected(bert, (LONG,), "mean"), atol=1e-5)
     embedder.embed([LONG])
     assert embedder.truncated == 2
     exact = " ".join(["no"] * (LIMIT - 2))  # two special tokens
@@ -169,35 +170,27 @@ def test_long_texts_are_cut_and_counted(bert: Path) -> None:
     assert embedder.truncated == 3
 
 
-def test_where_the_limit_comes_from_and_small_letters(tmp_path: Path) -> None:
-    assert (
-        open_embedder(make_bert(tmp_path / "a", model_max_length=16)).max_length == 16
-    )
-    asked = make_layout(tmp_path / "b", pooling=MEAN, settings={"max_seq_length": 7})
-    assert embedder_identity(asked)["max_length"] == "7"
-    write_json(
-        asked / "sentence_bert_config.json",
-        {"max_seq_length": 4000, "do_lower_case": False},
-    )
-    # there are no more positions
-    assert embedder_identity(asked)["max_length"] == str(LIMIT)
-    write_json(asked / "sentence_bert_config.json", {"max_seq_length": None})
-    assert embedder_identity(asked)["max_length"] == str(LIMIT)
-    folder = make_layout(
-        tmp_path / "m",
-        pooling=MEAN,
-        settings={"max_seq_length": 20, "do_lower_case": True},
-    )
-    found = open_embedder(folder).embed(["No KNOWN allergies.", "no known allergies."])
-    assert (found[0] == found[1]).all()
-    kept = open_embedder(make_layout(tmp_path / "n", pooling=MEAN)).embed(
-        ["No KNOWN allergies.", "no known allergies."]
-    )
-    assert np.abs(kept[0] - kept[1]).max() > 1e-3
+def test_the_length_limit_is_the_smallest_of_a_models_files(tmp_path: Path) -> None:
+    short = make_bert(tmp_path / "a", model_max_length=16)
+    assert open_embedder(short).max_length == 16
+    folder = make_layout(tmp_path / "b", pooling=MEAN)
+    for length, expected in ((7, 7), (4000, LIMIT), (None, LIMIT)):
+        write_json(folder / "sentence_bert_config.json", {"max_seq_length": length})
+        assert embedder_identity(folder)["max_length"] == str(expected)
 
 
-def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
-    """As Bio_ClinicalBERT is published: weights with the heads of its training, in torch's own file, and a list of words."""
+def test_a_layout_may_ask_for_lower_case(tmp_path: Path) -> None:
+    texts = ["No KNOWN allergies.", "no known allergies."]
+    settings = {"max_seq_length": 20, "do_lower_case": True}
+    folder = make_layout(tmp_path / "m", pooling=MEAN, settings=settings)
+    lowered = open_embedder(folder).embed(texts)
+    assert (lowered[0] == lowered[1]).all()
+    cased = open_embedder(make_layout(tmp_path / "n", pooling=MEAN)).embed(texts)
+    assert np.abs(cased[0] - cased[1]).max() > 1e-3
+
+
+def test_a_folder_in_the_earliest_layout(tmp_path: Path) -> None:
+    """Bio_ClinicalBERT's: weights with the heads of its training, in torch's own file, and a list of words."""
     import torch
     import transformers
 
@@ -243,12 +236,12 @@ def test_a_folder_of_the_first_years(tmp_path: Path) -> None:
             .last_hidden_state[0]
             .mean(dim=0)
         )
-    # in small letters, which is transformers' default
-    found = open_embedder(folder).embed(["No known allergies."])
-    np.testing.assert_allclose(found[0], (states / states.norm()).numpy(), atol=1e-5)
+    # in lower case, which is transformers' default
+    vectors = open_embedder(folder).embed(["No known allergies."])
+    np.testing.assert_allclose(vectors[0], (states / states.norm()).numpy(), atol=1e-5)
 
 
-def test_the_identity_names_what_decides_and_no_place(
+def test_the_identity_has_what_decides_a_vector_and_no_path(
     bert: Path, tmp_path: Path
 ) -> None:
     identity = embedder_identity(bert)
@@ -267,30 +260,30 @@ def test_the_identity_names_what_decides_and_no_place(
     data[-1] ^= 1
     weights.write_bytes(data)
     assert embedder_identity(copy)["weights"] != identity["weights"]
-    one = make_layout(tmp_path / "m", pooling=MEAN, dense="Tanh", normalize=True)
-    said = embedder_identity(one)
-    assert said["layers"].startswith("dense ")
-    assert said["layers"].endswith(", normalize")
-    write_json(
-        one / "2_Dense" / "config.json",
-        {
-            "in_features": WIDTH,
-            "out_features": 8,
-            "activation_function": "torch.nn.modules.linear.Identity",
-        },
+
+
+def test_the_identity_has_the_layers_after_the_pooling(tmp_path: Path) -> None:
+    folder = make_layout(tmp_path / "m", pooling=MEAN, dense="Tanh", normalize=True)
+    layers = embedder_identity(folder)["layers"]
+    assert layers.startswith("dense ")
+    assert layers.endswith(", normalize")
+    change_json(
+        folder / "2_Dense",
+        "config.json",
+        activation_function="torch.nn.modules.linear.Identity",
     )
-    assert embedder_identity(one)["layers"] != said["layers"]
+    assert embedder_identity(folder)["layers"] != layers
 
 
-def test_what_is_not_here_or_no_encoder(tmp_path: Path) -> None:
+def test_messages_about_missing_models_and_decoders(tmp_path: Path) -> None:
     import transformers
 
     with pytest.raises(
         MissingError,
         match="hf download emilyalsentzer/Bio_ClinicalBERT --revision d5892b39",
-    ) as told:
+    ) as caught:
         open_embedder(tmp_path / "nowhere", example="emilyalsentzer/Bio_ClinicalBERT")
-    assert "Nothing is downloaded here" in str(told.value)
+    assert "Nothing is downloaded here" in str(caught.value)
     (tmp_path / "empty").mkdir()
     with pytest.raises(MissingError, match=r"no config\.json"):
         open_embedder(tmp_path / "empty")
@@ -331,7 +324,7 @@ def not_finite(folder: Path) -> None:
     change_weights(folder, lambda _, value: value / 0)
 
 
-def dense(folder: Path, content: bytes) -> None:
+def replace_dense(folder: Path, content: bytes) -> None:
     (folder / "2_Dense" / "model.safetensors").unlink()
     (folder / "2_Dense" / "pytorch_model.bin").write_bytes(content)
 
@@ -346,7 +339,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (drop_weights, "its files lack 10 of its weights .* which would be random"),
     (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
     *(
-        (partial(dense, content=content), "dense layer 2_Dense does not load")
+        (partial(replace_dense, content=content), "dense layer 2_Dense does not load")
         for content in (b"", b"no tensors", b"\x80\x02cos\nsystem\n(S'true'\ntR.")
     ),
     (not_finite, "m gives numbers that are not finite"),
@@ -358,7 +351,7 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_layout(
         tmp_path_factory.mktemp("models") / "m",
         pooling=MEAN,
@@ -371,9 +364,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("damage", "message"), DAMAGES, ids=[message for _, message in DAMAGES]
 )
 def test_a_damaged_or_unknown_checkpoint(
-    whole: Path, tmp_path: Path, damage: Callable[[Path], Any], message: str
+    undamaged: Path, tmp_path: Path, damage: Callable[[Path], Any], message: str
 ) -> None:
-    folder = Path(shutil.copytree(whole, tmp_path / "m"))
+    folder = Path(shutil.copytree(undamaged, tmp_path / "m"))
     damage(folder)
     with pytest.raises((UsageError, MissingError), match=message):
         open_embedder(folder).embed(TEXTS)

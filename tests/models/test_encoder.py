@@ -23,7 +23,7 @@ def rows(*lengths: int) -> list[Row]:
     return [{"input_ids": [number] * length} for number, length in enumerate(lengths)]
 
 
-def test_batches_are_read_longest_first_and_come_back_in_order() -> None:
+def test_batches_run_longest_first_and_scores_keep_the_order() -> None:
     import torch
 
     read: list[list[int]] = []
@@ -39,7 +39,7 @@ def test_batches_are_read_longest_first_and_come_back_in_order() -> None:
     assert batches.read([], score) == []
 
 
-def test_less_at_once_where_the_memory_is_full() -> None:
+def test_a_full_memory_halves_the_batch() -> None:
     import torch
 
     sizes: list[int] = []
@@ -66,7 +66,7 @@ def test_less_at_once_where_the_memory_is_full() -> None:
 def test_padding_is_masked() -> None:
     import torch
 
-    made = pad(
+    padded = pad(
         [
             {"input_ids": [5, 6], "token_type_ids": [0, 1]},
             {"input_ids": [7], "token_type_ids": [1]},
@@ -74,32 +74,32 @@ def test_padding_is_masked() -> None:
         padding=1,
         device=torch.device("cpu"),
     )
-    assert made["input_ids"].tolist() == [[5, 6], [7, 1]]
-    assert made["token_type_ids"].tolist() == [[0, 1], [1, 0]]
-    assert made["attention_mask"].tolist() == [[1, 1], [1, 0]]
+    assert padded["input_ids"].tolist() == [[5, 6], [7, 1]]
+    assert padded["token_type_ids"].tolist() == [[0, 1], [1, 0]]
+    assert padded["attention_mask"].tolist() == [[1, 1], [1, 0]]
 
 
-def test_how_long_a_text_can_be(tmp_path: Path) -> None:
+def test_longest_text_of_a_model(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     make_roberta(folder, longest=20)
-    found = find_checkpoint(str(folder), revision=None)
+    checkpoint = find_checkpoint(str(folder), revision=None)
     # 22 positions, of which padding takes the first two
-    assert longest_text(found) == 20
+    assert longest_text(checkpoint) == 20
     write_json(folder / "tokenizer_config.json", {"model_max_length": 7})
-    assert longest_text(found) == 7
-    assert longest_text(found, 20) == 20
+    assert longest_text(checkpoint) == 7
+    assert longest_text(checkpoint, 20) == 20
     for wrong in (0, 21):
         with pytest.raises(
             UsageError, match=f"max_length={wrong}: m accepts 1 to 20 tokens"
         ):
-            longest_text(found, wrong)
+            longest_text(checkpoint, wrong)
     write_json(folder / "tokenizer_config.json", {"model_max_length": 10**30})
     write_json(folder / "config.json", {"model_type": "roberta"})
     with pytest.raises(UsageError, match="no file of it says how long"):
-        longest_text(found)
+        longest_text(checkpoint)
 
 
-def test_only_the_layers_that_are_needed_and_only_whole_files(tmp_path: Path) -> None:
+def test_loading_some_layers_and_truncated_files(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     make_roberta(folder)
     assert len(load_model("m", folder, layers=1).encoder.layer) == 1
@@ -108,7 +108,6 @@ def test_only_the_layers_that_are_needed_and_only_whole_files(tmp_path: Path) ->
         load_model("m", folder, layers=3)
     with pytest.raises(UsageError, match="nothing does not load with transformers"):
         load_model("nothing", tmp_path / "nothing")
-    # Files that are cut off.
     for file in folder.glob("*.safetensors"):
         file.write_bytes(b"\xff" * 100)
     with pytest.raises(
@@ -118,7 +117,7 @@ def test_only_the_layers_that_are_needed_and_only_whole_files(tmp_path: Path) ->
     load_tokenizer("tiny", folder)
     for name in ("tokenizer.json", "vocab.json", "merges.txt"):
         (folder / name).unlink(missing_ok=True)
-    # transformers makes one all the same, to which every word is unknown.
+    # transformers makes a tokenizer all the same, for which every word is unknown.
     with pytest.raises(
         UsageError, match=r"tiny: its tokenizer (has no words|does not load)"
     ):

@@ -14,32 +14,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, UsageError
-from medical_tasks.models.base import Answer, Failure, Model, Request
+from medical_tasks.models.base import Answer, Failure, Model
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
 from medical_tasks.models.chat_client import ChatClient, ChatSettings, Completion
 from medical_tasks.models.endpoint import chat_settings, open_endpoint
 from tests.fault_server import Call, Fault, FaultServer, echo_answer, randomly
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
-from tests.models.toy_texts import CASES, ask
+from tests.models.toy_texts import CASES, numbered
 from tests.support import ROOT
 
 
-def requests(count: int, *, stop: tuple[str, ...] = ()) -> list[Request]:
-    return [ask(f"k{i}", f"question {i}", size=16, stop=stop) for i in range(count)]
-
-
-def test_every_request_gets_its_own_answer_inside_a_running_loop() -> None:
+def test_every_request_has_its_own_answer_inside_a_running_loop() -> None:
     async def notebook(model: Model) -> dict[str, Answer | Failure]:
-        return results(model, requests(50))
+        return results(model, numbered(50))
 
     with FaultServer() as server:
-        found = asyncio.run(notebook(model_at(server)))
-    assert len(found) == len(server.calls) == 50
+        outcomes = asyncio.run(notebook(model_at(server)))
+    assert len(outcomes) == len(server.calls) == 50
     by_prompt = {call.prompt: echo_answer(call) for call in server.calls}
     for i in range(50):
         text = by_prompt[f"question {i}"]
-        assert found[f"k{i}"] == Answer(
+        assert outcomes[f"k{i}"] == Answer(
             key=f"k{i}",
             text=text,
             prompt_tokens=2,
@@ -54,8 +50,8 @@ def test_every_request_gets_its_own_answer_inside_a_running_loop() -> None:
 )
 def test_body_of_a_request_and_finish_of_its_answer(finish: str, kept: str) -> None:
     with FaultServer(finish=finish) as server:
-        (result,) = answers(model_at(server), requests(1, stop=("END",))).values()
-        results(model_at(server), requests(1))
+        (result,) = answers(model_at(server), numbered(1, stop=("END",))).values()
+        results(model_at(server), numbered(1))
     assert result.finish == kept
     assert server.calls[0].body == {
         "model": "toy", "messages": [{"role": "user", "content": "question 0"}], "max_tokens": 16, "stop": ["END"],
@@ -80,19 +76,19 @@ def test_faults_within_the_retries_change_no_answer(
     ]  # fmt: skip
     plan = randomly(probability, faults, seed=seed, at_most=retries)
     with FaultServer() as server:
-        expected = answers(model_at(server), requests(15))
+        expected = answers(model_at(server), numbered(15))
     with FaultServer(plan) as server:
         assert (
             answers(
                 model_at(server, concurrency=concurrency, max_retries=retries),
-                requests(15),
+                numbered(15),
             )
             == expected
         )
     assert server.most_at_once <= concurrency
 
 
-def test_results_come_as_they_finish_in_the_calling_thread() -> None:
+def test_results_arrive_as_they_finish_in_the_calling_thread() -> None:
     order: list[str] = []
     slow = threading.Event()
     caller = threading.current_thread()
@@ -109,7 +105,7 @@ def test_results_come_as_they_finish_in_the_calling_thread() -> None:
             slow.set()  # only now may the first request be answered
 
     with FaultServer(plan) as server:
-        model_at(server, concurrency=2).generate(requests(5), keep)
+        model_at(server, concurrency=2).generate(numbered(5), keep)
     assert order[-1] == "k0"
     assert sorted(order) == ["k0", "k1", "k2", "k3", "k4"]
 
@@ -141,7 +137,7 @@ HOPELESS = [
 
 
 @pytest.mark.parametrize(("fault", "error", "message"), HOPELESS)
-def test_what_fails_every_call_stops_the_run_at_once(
+def test_a_fault_of_every_call_stops_the_run_at_once(
     fault: Fault, error: type[Exception], message: str
 ) -> None:
     with FaultServer(lambda call: fault) as server:
@@ -150,23 +146,23 @@ def test_what_fails_every_call_stops_the_run_at_once(
             error,
             match=f"(?s){server.base_url} .model 'toy'.*{message}.*same command continues",
         ):
-            results(model, requests(100))
+            results(model, numbered(100))
     assert 1 <= len(server.calls) <= 2
 
 
 @pytest.mark.parametrize("status", [400, 403, 422])
 def test_endpoint_that_rejects_everything_stops_the_run_early(status: int) -> None:
     pinned = Fault.status_code(status, "Server is pinned to other")
-    told = pytest.raises((UsageError, MissingError), match="Server is pinned to other")
-    with FaultServer(lambda call: pinned) as server, told:
-        results(model_at(server, concurrency=1), requests(100))
+    stops = pytest.raises((UsageError, MissingError), match="Server is pinned to other")
+    with FaultServer(lambda call: pinned) as server, stops:
+        results(model_at(server, concurrency=1), numbered(100))
     assert len(server.calls) == GIVE_UP_AFTER
-    # One that has answered is not given up.
+    # After an answer, the endpoint is not given up.
     with FaultServer(
         lambda call: None if call.prompt == "question 0" else pinned
     ) as server:
-        found = results(model_at(server, concurrency=1), requests(30))
-    assert sum(isinstance(result, Failure) for result in found.values()) == 29
+        outcomes = results(model_at(server, concurrency=1), numbered(30))
+    assert sum(isinstance(result, Failure) for result in outcomes.values()) == 29
 
 
 def test_server_that_is_gone_stops_the_run_early() -> None:
@@ -174,12 +170,12 @@ def test_server_that_is_gone_stops_the_run_early() -> None:
         model = model_at(server, concurrency=1, max_retries=1)
     failed: list[Answer | Failure] = []
     with pytest.raises(MissingError, match="nothing answers at .*Start the server"):
-        model.generate(requests(100), failed.append)
-    assert failed == []  # it was never there
+        model.generate(numbered(100), failed.append)
+    assert failed == []  # it never answered
     with FaultServer([None, *[Fault.refuse()] * 200]) as server:
         model = model_at(server, concurrency=1, max_retries=1)
         with pytest.raises(MissingError, match="nothing answers at .*Start the server"):
-            model.generate(requests(100), failed.append)
+            model.generate(numbered(100), failed.append)
     assert len(failed) == GIVE_UP_AFTER
 
 
@@ -191,7 +187,7 @@ def test_fault_of_a_callback_or_a_call_ends_the_run() -> None:
         raise DiskFullError
 
     with FaultServer(latency=0.01) as server, pytest.raises(DiskFullError):
-        model_at(server, concurrency=2).generate(requests(200), keep)
+        model_at(server, concurrency=2).generate(numbered(200), keep)
     assert len(server.calls) < 200
 
     async def broken(client: ChatClient, job: int) -> Completion:
@@ -214,11 +210,11 @@ from medical_tasks.models.endpoint import EndpointModel
 
 chat = ChatSettings(base_url=sys.argv[1], model="m", concurrency=4, max_retries=0)
 model = EndpointModel("openai-api/host/m", chat, sampling={})
-asked = [
+requests = [
     Request(key=f"k{i}", messages=({"role": "user", "content": f"question {i}"},), max_new_tokens=1) for i in range(50)
 ]
 try:
-    model.generate(asked, lambda result: print(result.key, result.text, flush=True))
+    model.generate(requests, lambda result: print(result.key, result.text, flush=True))
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
@@ -257,7 +253,7 @@ def test_the_second_ctrl_c_ends_at_once_and_closes_the_connections() -> None:
     assert process.returncode == 0
 
 
-def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice(
+def test_the_first_ctrl_c_waits_for_requests_in_flight_and_none_is_repeated(
     demos: Path, tmp_path: Path
 ) -> None:
     arrived, answered = threading.Semaphore(0), threading.Event()
@@ -285,8 +281,8 @@ def test_the_first_ctrl_c_waits_for_what_is_under_way_and_nothing_is_asked_twice
             assert arrived.acquire(timeout=60)
         os.kill(process.pid, signal.SIGINT)
         assert process.stderr is not None
-        told = iter(process.stderr.readline, "")
-        assert any("stopping: waiting for 4 requests" in line for line in told)
+        lines = iter(process.stderr.readline, "")
+        assert any("stopping: waiting for 4 requests" in line for line in lines)
         answered.set()
         assert "stopped. Finished work is kept" in process.communicate(timeout=60)[1]
         assert process.returncode == 130
@@ -346,7 +342,7 @@ def test_settings_that_change_no_answer_are_not_in_the_identity() -> None:
     assert "temperature" not in identity(temperature="none")
 
 
-def test_missing_variables_are_told_with_their_export_lines(
+def test_messages_about_missing_variables_have_their_export_lines(
     host: Callable[[str, str], None],
 ) -> None:
     with pytest.raises(MissingError) as caught:
@@ -358,7 +354,7 @@ def test_missing_variables_are_told_with_their_export_lines(
         open_endpoint("openai-api/my-host/m", options={})
     assert "BASE_URL" not in str(caught.value)
     assert "export MY_HOST_API_KEY=" in str(caught.value)
-    # An address given as an argument goes before the environment's, and needs no key.
+    # An address given as an argument overrides the environment's, and needs no key.
     model = open_endpoint(
         "openai-api/my-host/m", options={"base_url": "http://127.0.0.1:9/v1"}
     )
@@ -377,7 +373,7 @@ def test_named_key_variable_and_field(monkeypatch: pytest.MonkeyPatch) -> None:
             open_endpoint("openai-api/my-host/m", options=options)
         monkeypatch.setenv("CLINIC_KEY", "sk-7")
         model = open_endpoint("openai-api/my-host/m", options=options)
-        answers(model, requests(1))
+        answers(model, numbered(1))
     assert "sk-7" not in str(model.identity)
     assert server.calls[0].body["max_completion_tokens"] == 16
     assert "max_tokens" not in server.calls[0].body
@@ -395,12 +391,12 @@ def test_named_key_variable_and_field(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_malformed_name(name: str) -> None:
-    said = (
+    message = (
         r"a host alias starts with a letter.*got '9.9'"
         if "9.9" in name
         else "openai-api/<host alias>/<model>, got"
     )
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         open_endpoint(name, options={})
 
 

@@ -1,4 +1,4 @@
-"""Questions about given answers, for models behind HTTP."""
+"""Probabilities of given answers from models behind HTTP."""
 
 from __future__ import annotations
 
@@ -57,30 +57,30 @@ def open_text(request: Request) -> str:
 
 
 def test_texts_agree_with_a_direct_computation(toy_model: Path) -> None:
-    asked = [question(index) for index in (0, 5, 11)]
+    requests = [question(index) for index in (0, 5, 11)]
     with ToyServer(toy_model) as server:
-        found = scores(model_at(server), asked)
-    for request in asked:
+        by_key = scores(model_at(server), requests)
+    for request in requests:
         context = ids_of(toy_model, open_text(request))
-        told = found[request.key]
-        assert told.below is None
-        for place, text in enumerate(request.continuations):
+        result = by_key[request.key]
+        assert result.below is None
+        for position, text in enumerate(request.continuations):
             ids = ids_of(toy_model, text)
             rows = logprob_rows(toy_model, context + ids)
-            wanted = sum(
+            expected = sum(
                 float(rows[len(context) - 1 + step, token])
                 for step, token in enumerate(ids)
             )
-            assert told.logprobs[place] == pytest.approx(wanted, abs=1e-4)
-            assert told.tokens[place] == len(ids)
+            assert result.logprobs[position] == pytest.approx(expected, abs=1e-4)
+            assert result.tokens[position] == len(ids)
     assert len(server.calls) == 3 * 6
 
 
 def test_body_of_the_requests_about_texts(toy_model: Path) -> None:
     request = question(0, ("chest pain", "The", "chest pain"))
     with ToyServer(toy_model) as server:
-        found = scores(model_at(server), [request])["q0"]
-    assert found.logprobs[0] == found.logprobs[2]
+        result = scores(model_at(server), [request])["q0"]
+    assert result.logprobs[0] == result.logprobs[2]
     chat = [dict(message) for message in request.messages]
     common = {"model": "toy", "max_tokens": 1, "temperature": 0.0, "prompt_logprobs": 0}
     answered = {
@@ -88,15 +88,15 @@ def test_body_of_the_requests_about_texts(toy_model: Path) -> None:
         "add_generation_prompt": False,
         "continue_final_message": True,
     }
-    wanted = [
+    expected = [
         {**answered, "messages": [*chat, {"role": "assistant", "content": x}]}
         for x in ("chest pain", "The")
     ]
-    assert server.paths(CHAT) == [{**common, "messages": chat}, *wanted]
+    assert server.paths(CHAT) == [{**common, "messages": chat}, *expected]
 
 
 def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
-    asked = [question(index, LETTERS) for index in (0, 5, 11)]
+    requests = [question(index, LETTERS) for index in (0, 5, 11)]
     _, tokenizer = reference(toy_model)
     spelled = [
         [
@@ -108,29 +108,31 @@ def test_letters_agree_with_a_direct_computation(toy_model: Path) -> None:
     ]
     assert all(spelled)
     with ToyServer(toy_model, most=len(tokenizer)) as server:
-        found = scores(model_at(server, alternatives=len(tokenizer)), asked)
-        part = scores(model_at(server), asked)
-    for request in asked:
+        whole = scores(model_at(server, alternatives=len(tokenizer)), requests)
+        cut = scores(model_at(server), requests)
+    for request in requests:
         after = logprob_rows(toy_model, ids_of(toy_model, open_text(request)))[-1]
-        wanted = [
+        expected = [
             math.log(sum(math.exp(float(after[token])) for token in tokens))
             for tokens in spelled
         ]
-        assert found[request.key].logprobs == pytest.approx(wanted, abs=1e-4)
-        assert found[request.key].tokens == (1,) * 5
-        assert found[request.key].below is None
-        few, below = part[request.key], float(after.topk(20).values[-1])
-        assert None in few.logprobs  # a toy seldom thinks of letters
+        assert whole[request.key].logprobs == pytest.approx(expected, abs=1e-4)
+        assert whole[request.key].tokens == (1,) * 5
+        assert whole[request.key].below is None
+        few, below = cut[request.key], float(after.topk(20).values[-1])
+        assert None in few.logprobs  # letters are seldom among its 20 alternatives
         assert few.below == pytest.approx(below, abs=1e-4)
-        for told, known in zip(few.logprobs, wanted, strict=True):
-            assert told is None or told <= known + 1e-4
+        for bound, exact in zip(few.logprobs, expected, strict=True):
+            assert bound is None or bound <= exact + 1e-4
     assert len(server.calls) == 6
     assert {key: server.paths(CHAT)[-1][key] for key in ("max_tokens", "logprobs", "top_logprobs", "temperature")} == {
         "max_tokens": 1, "logprobs": True, "top_logprobs": 20, "temperature": 0.0,
     }  # fmt: skip
 
 
-def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> None:
+def test_the_continuations_decide_the_method_unless_it_is_given(
+    toy_model: Path,
+) -> None:
     with ToyServer(toy_model) as server:
         scores(model_at(server, way="prompt"), [question(0, LETTERS)])
         assert len(server.calls) == 6
@@ -145,12 +147,12 @@ def test_question_alone_decides_the_way_unless_it_is_given(toy_model: Path) -> N
             results(model_at(server, way="top"), [question(0)])
         assert len(server.calls) == 8
     with ToyServer(toy_model, most=5) as server:
-        found = scores(model_at(server, alternatives=5), [question(0, LETTERS)])
+        by_key = scores(model_at(server, alternatives=5), [question(0, LETTERS)])
     assert server.paths(CHAT)[0]["top_logprobs"] == 5
-    assert found["q0"].below is not None
+    assert by_key["q0"].below is not None
 
 
-def test_sampling_is_left_out_and_a_server_that_takes_no_temperature_gets_none(
+def test_requests_have_no_sampling_settings_and_may_leave_out_temperature(
     toy_model: Path,
 ) -> None:
     options = {"temperature": "0.9", "top_p": "0.5", "seed": "3"}
@@ -185,25 +187,22 @@ def test_settings_that_can_change_numbers_are_in_the_identity() -> None:
     }  # fmt: skip
 
 
-def test_guard_is_asked() -> None:
+@pytest.mark.parametrize("continuations", [LETTERS, CHOICES])
+def test_the_data_guard_refuses_remote_servers(continuations: tuple[str, ...]) -> None:
     model = open_endpoint(
         "openai-api/x/m", options={"base_url": "http://10.1.2.3:9/v1"}
     )
-    for continuations in (LETTERS, CHOICES):
-        held = policy.protect([policy.Subject.of(DATASET)])
-        with held, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
-            results(model, [question(0, continuations)])
-    with (
-        policy.protect([policy.Subject.of(DATASET)]),
-        pytest.raises(RefusedError, match=r"10\.1\.2\.3"),
-    ):
-        model.lengths([question(0)])
+    requests = [question(0, continuations)]
+    for send in (lambda: results(model, requests), lambda: model.lengths(requests)):
+        protected = policy.protect([policy.Subject.of(DATASET)])
+        with protected, pytest.raises(RefusedError, match=r"10\.1\.2\.3"):
+            send()
 
 
-def test_question_that_alone_is_left_and_is_rejected_stops_nothing(
+def test_a_rejected_question_that_is_the_only_one_left_does_not_stop_the_run(
     toy_model: Path,
 ) -> None:
-    """A resumed run may have no other question: a chat of ours shows that the server is not at fault."""
+    """A resumed run may have no other question: a chat of the suite shows that the server is not at fault."""
 
     def plan(call: Call) -> Fault | None:
         return (
@@ -219,11 +218,13 @@ def test_question_that_alone_is_left_and_is_rejected_stops_nothing(
             ).values()
             assert isinstance(failed, Failure)
             assert failed.reason == "http 400"
-    assert not any(TEXTS[1] in str(body) for body in server.paths(CHAT)[1:2])
+    rejected, probe, *_ = server.paths(CHAT)
+    assert TEXTS[1] in str(rejected)
+    assert TEXTS[1] not in str(probe)
 
 
 def put(value: Any, *path: str | int) -> Callable[[dict[str, Any]], object]:
-    """What sets one place of a reply."""
+    """Makes a function that sets the value at a path of a reply."""
 
     def change(reply: Any) -> None:
         for name in path[:-1]:
@@ -265,46 +266,45 @@ USELESS: Mapping[str, tuple[dict[str, Any], tuple[str, ...], str]] = {
 @pytest.mark.parametrize(
     ("server_like", "continuations", "message"), USELESS.values(), ids=USELESS.keys()
 )
-def test_server_that_cannot_tell_stops_the_run_and_says_what_to_use(
+def test_a_server_without_usable_log_probabilities_stops_the_run(
     toy_model: Path,
     server_like: dict[str, Any],
     continuations: tuple[str, ...],
     message: str,
 ) -> None:
-    asked = [question(index, continuations) for index in range(30)]
-    found: list[Answer | Failure] = []
+    requests = [question(index, continuations) for index in range(30)]
+    outcomes: list[Answer | Failure] = []
     with (
         ToyServer(toy_model, **server_like) as server,
         pytest.raises(UsageError, match=f"(?s){server.base_url}.*{message}"),
     ):
-        model_at(server).loglikelihood(asked, found.append)
-    assert not any(isinstance(result, Answer) for result in found)
-    # four workers' first question, and a chat of ours
+        model_at(server).loglikelihood(requests, outcomes.append)
+    assert not any(isinstance(result, Answer) for result in outcomes)
+    # four workers' first question, and a chat of the suite
     assert len(server.calls) <= 4 * 6 + 6
-    assert len({str(body["messages"]) for body in server.paths(CHAT)}) <= 4 * 6 + 6
 
 
-def test_odd_reply_to_one_question_is_its_own_failure(toy_model: Path) -> None:
+def test_a_malformed_reply_to_one_question_is_its_own_failure(toy_model: Path) -> None:
     def change(reply: dict[str, Any]) -> None:
         if reply["usage"]["prompt_tokens"] == longest:
             reply["choices"][0]["logprobs"] = None
 
-    asked = [question(index, LETTERS) for index in range(3)]
-    asked.append(choose("odd", " ".join(TEXTS[:3]), LETTERS))
-    longest = len(ids_of(toy_model, open_text(asked[-1])))
-    for some in (asked, asked[-1:]):
+    requests = [question(index, LETTERS) for index in range(3)]
+    requests.append(choose("odd", " ".join(TEXTS[:3]), LETTERS))
+    longest = len(ids_of(toy_model, open_text(requests[-1])))
+    for some in (requests, requests[-1:]):
         with ToyServer(toy_model, change=change) as server:
-            found = results(model_at(server), some)
-        failed = found.pop("odd")
+            outcomes = results(model_at(server), some)
+        failed = outcomes.pop("odd")
         assert isinstance(failed, Failure)
         assert (failed.reason, failed.detail) == (
             "no log-probabilities", "the reply names no tokens and no log-probabilities",
         )  # fmt: skip
-        assert all(isinstance(result, Answer) for result in found.values())
+        assert all(isinstance(result, Answer) for result in outcomes.values())
 
 
 def templated(folder: Path, opening: str, answered: str) -> Path:
-    """Gives a copy of the toy another way to open an answer, and to write one that was given."""
+    """Changes how the template of a copy of the toy opens an answer, and how it writes a given one."""
     text = (folder / "chat_template.jinja").read_text()
     assistant = (
         "{% if message.role == 'assistant' %}<|assistant|>"
@@ -321,21 +321,21 @@ def templated(folder: Path, opening: str, answered: str) -> Path:
     return folder
 
 
-def test_answer_that_joins_with_the_prompt_is_a_failure_not_a_number(
+def test_an_answer_that_joins_with_the_prompt_is_a_failure(
     toy_copy: Path,
 ) -> None:
     folder = templated(toy_copy, "The pat", "The pat{{ message.content }}")
-    asked = [question(0, ("ient has a fever", "Yes")), question(1, ("(no)", "!"))]
+    requests = [question(0, ("ient has a fever", "Yes")), question(1, ("(no)", "!"))]
     with ToyServer(folder) as server:
-        found = results(model_at(server, concurrency=1), asked)
-    joined = found["q0"]
+        outcomes = results(model_at(server, concurrency=1), requests)
+    joined = outcomes["q0"]
     assert isinstance(joined, Failure)
     assert joined.reason == "answer not told from the prompt"
     assert (
         "the tokenizer joins the end of the prompt with the beginning of the answer"
         in joined.detail
     )
-    assert isinstance(found["q1"], Answer)  # nothing joins there
+    assert isinstance(outcomes["q1"], Answer)  # nothing joins there
 
 
 USELESS_FOR = "no usable log-probabilities: .*"
@@ -355,8 +355,8 @@ TEMPLATES = {
         "{{ message.content }}{{ message.content }}",
         f"{USELESS_FOR}changes answers",
     ),
-    # The library that renders chats refuses to go on with an answer that the template
-    # has changed.
+    # The library that renders chats refuses to continue an answer that the template has
+    # changed.
     "letters": (
         "",
         "{{ message.content | replace('e', 'E') }}",
@@ -368,7 +368,7 @@ TEMPLATES = {
 @pytest.mark.parametrize(
     ("opening", "answered", "message"), TEMPLATES.values(), ids=TEMPLATES.keys()
 )
-def test_template_that_writes_answers_otherwise_stops_the_run(
+def test_a_template_that_changes_answers_stops_the_run(
     toy_copy: Path, opening: str, answered: str, message: str
 ) -> None:
     folder = templated(toy_copy, opening, answered)
@@ -376,27 +376,25 @@ def test_template_that_writes_answers_otherwise_stops_the_run(
         results(model_at(server), [question(0)])
 
 
-def test_template_that_trims_answers_is_no_hindrance(
-    toy_copy: Path, toy_model: Path
-) -> None:
+def test_a_template_may_trim_answers(toy_copy: Path, toy_model: Path) -> None:
     folder = templated(toy_copy, "", "{{ message.content | trim }}")
     with ToyServer(folder) as server:
-        found = scores(
+        trimmed = scores(
             model_at(server), [question(0, (" The patient", "The patient "))]
         )
     with ToyServer(toy_model) as server:
         plain = scores(model_at(server), [question(0, ("The patient",))])
-    assert found["q0"].logprobs[0] == pytest.approx(plain["q0"].logprobs[0], abs=1e-4)
-    assert found["q0"].tokens[0] == plain["q0"].tokens[0]
+    assert trimmed["q0"].logprobs[0] == pytest.approx(plain["q0"].logprobs[0], abs=1e-4)
+    assert trimmed["q0"].tokens[0] == plain["q0"].tokens[0]
 
 
-def test_empty_answer_is_a_failure(toy_model: Path) -> None:
+def test_an_empty_continuation_is_a_failure(toy_model: Path) -> None:
     with ToyServer(toy_model) as server:
-        found = results(
+        outcomes = results(
             model_at(server),
             [question(0, ("The", "")), question(1), question(2, ("The", "  "))],
         )
-    assert isinstance(found.pop("q1"), Answer)
-    assert [getattr(failed, "reason", "") for failed in found.values()] == [
+    assert isinstance(outcomes.pop("q1"), Answer)
+    assert [getattr(failed, "reason", "") for failed in outcomes.values()] == [
         "empty continuation"
     ] * 2

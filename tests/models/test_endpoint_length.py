@@ -45,8 +45,8 @@ def question(
     )
 
 
-def sizes(folder: Path, asked: Sequence[Request]) -> list[int]:
-    """Lengths by the toy's chat template written out."""
+def sizes(folder: Path, requests: Sequence[Request]) -> list[int]:
+    """Prompt lengths by the toy's chat template, written out."""
     _, tokenizer = reference(folder)
     texts = [
         "<s>"
@@ -54,86 +54,91 @@ def sizes(folder: Path, asked: Sequence[Request]) -> list[int]:
             f"<|{turn['role']}|>{turn['content']}</s>" for turn in request.messages
         )
         + "<|assistant|>"
-        for request in asked
+        for request in requests
     ]
     return [
         len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts
     ]
 
 
-def wanted(
-    folder: Path, asked: Sequence[Request], *, context: int = 4096
+def expected_lengths(
+    folder: Path, requests: Sequence[Request], *, context: int = 4096
 ) -> list[Length]:
-    return [Length(tokens=size, room=context - 100) for size in sizes(folder, asked)]
+    return [Length(tokens=size, room=context - 100) for size in sizes(folder, requests)]
 
 
-def test_server_that_counts(toy_model: Path) -> None:
-    asked = [question(index) for index in range(12)]
+def test_lengths_by_the_servers_tokenizer(toy_model: Path) -> None:
+    requests = [question(index) for index in range(12)]
     with ToyServer(toy_model, context=300, plan=together(3)) as server:
         model = model_at(server)
-        assert model.lengths(asked) == wanted(toy_model, asked, context=300)
-        assert model.lengths(asked[:2]) == wanted(toy_model, asked[:2], context=300)
+        assert model.lengths(requests) == expected_lengths(
+            toy_model, requests, context=300
+        )
+        assert model.lengths(requests[:2]) == expected_lengths(
+            toy_model, requests[:2], context=300
+        )
     assert len(server.paths(MODELS)) == 1
     assert len(server.paths(TOKENIZE)) == 14
     assert server.paths(TOKENIZE)[0] == {
-        "model": "toy", "messages": [dict(turn) for turn in asked[0].messages], "add_generation_prompt": True,
+        "model": "toy", "messages": [dict(turn) for turn in requests[0].messages], "add_generation_prompt": True,
     }  # fmt: skip
     assert 1 < server.most_at_once <= 4
 
 
 def test_continuations_are_counted_once(toy_model: Path) -> None:
-    asked = [question(index, continuations=CHOICES) for index in range(5)]
+    requests = [question(index, continuations=CHOICES) for index in range(5)]
     _, tokenizer = reference(toy_model)
     longest = max(
         len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in CHOICES
     )
     with ToyServer(toy_model) as server:
         model = model_at(server)
-        # A text is sent, and the server generates a token behind it; a letter is that
+        # A text is sent and the server generates a token after it; a letter is that
         # token.
-        found = model.lengths(asked)
-        assert found == [
-            Length(tokens=size + longest, room=4095) for size in sizes(toy_model, asked)
+        lengths = model.lengths(requests)
+        assert lengths == [
+            Length(tokens=size + longest, room=4095)
+            for size in sizes(toy_model, requests)
         ]
         letters = model.lengths([question(0, continuations=("A", "B"))])
-    assert letters == [Length(tokens=sizes(toy_model, asked[:1])[0] + 1, room=4096)]
+    assert letters == [Length(tokens=sizes(toy_model, requests[:1])[0] + 1, room=4096)]
     alone = [body for body in server.paths(TOKENIZE) if "prompt" in body]
     assert sorted(body["prompt"] for body in alone) == sorted([*CHOICES, "A", "B"])
     assert all(body["add_special_tokens"] is False for body in alone)
 
 
-def test_folder_tells_the_same_as_the_server(toy_model: Path) -> None:
-    asked = [
+def test_a_tokenizers_folder_gives_the_lengths_of_the_server(toy_model: Path) -> None:
+    requests = [
         question(index, continuations=CHOICES if index % 3 else ())
         for index in range(8)
     ]
     with ToyServer(toy_model) as server:
-        by_server = model_at(server).lengths(asked)
+        by_server = model_at(server).lengths(requests)
         sent = len(server.calls)
         by_folder = model_at(
             server, about={"context": 4096, "tokens": FolderTokens(toy_model)}
-        ).lengths(asked)
+        ).lengths(requests)
         assert len(server.calls) == sent
     assert by_folder == by_server
     assert all(length is not None for length in by_folder)
 
 
-def test_context_of_the_user_goes_before_the_servers_and_that_before_the_folders(
+def test_the_users_context_overrides_the_servers_and_that_the_folders(
     toy_model: Path,
 ) -> None:
-    asked = [question(0)]
+    requests = [question(0)]
     with ToyServer(toy_model, context=300) as server:
         for more, context in (
             ({"context": 250}, 250),
             ({"tokens": FolderTokens(toy_model)}, 300),
         ):
-            assert model_at(server, about=more).lengths(asked) == wanted(
-                toy_model, asked, context=context
+            assert model_at(server, about=more).lengths(requests) == expected_lengths(
+                toy_model, requests, context=context
             )
     with ToyServer(toy_model, context=None) as server:
         assert model_at(server, about={"tokens": FolderTokens(toy_model)}).lengths(
-            asked
-        ) == wanted(toy_model, asked)
+            requests
+        ) == expected_lengths(toy_model, requests)
         assert server.paths(TOKENIZE) == []
 
 
@@ -141,14 +146,14 @@ def test_context_of_the_user_goes_before_the_servers_and_that_before_the_folders
     "body", [None, [], {}, {"data": {}}, {"data": ["toy"]}, {"data": [{"id": "toy", "max_model_len": "many"}]},
              {"data": [{"id": "toy", "max_model_len": True}]}, {"data": [{"id": "toy", "max_model_len": 0}]}],
 )  # fmt: skip
-def test_server_that_names_no_context_is_sent_no_text(
+def test_a_server_that_names_no_context_receives_no_text(
     toy_model: Path, body: Any
 ) -> None:
-    asked = [question(index) for index in range(5)]
+    requests = [question(index) for index in range(5)]
     plan = lambda call: None if body is None else Fault.json_body(body)  # noqa: E731
     with ToyServer(toy_model, plan=plan, context=None) as server:
         model = model_at(server)
-        assert model.lengths(asked) == model.lengths(asked) == [None] * 5
+        assert model.lengths(requests) == model.lengths(requests) == [None] * 5
     assert [call.path for call in server.calls] == [MODELS]
 
 
@@ -160,26 +165,26 @@ def test_server_that_names_no_context_is_sent_no_text(
         Fault.json_body([3]),
     ],
 )  # fmt: skip
-def test_server_that_does_not_count_is_sent_one_text(
+def test_a_server_that_cannot_count_receives_one_text(
     toy_model: Path, fault: Fault
 ) -> None:
-    asked = [question(index, continuations=CHOICES) for index in range(5)]
+    requests = [question(index, continuations=CHOICES) for index in range(5)]
     plan = lambda call: fault if call.path == TOKENIZE else None  # noqa: E731
     with ToyServer(toy_model, plan=plan) as server:
         model = model_at(server)
-        assert model.lengths(asked) == model.lengths(asked) == [None] * 5
+        assert model.lengths(requests) == model.lengths(requests) == [None] * 5
     assert len(server.paths(TOKENIZE)) == 1
 
 
-def test_one_text_that_is_not_counted_is_unknown_alone(toy_model: Path) -> None:
-    asked = [question(index) for index in range(6)]
+def test_a_text_that_is_not_counted_has_no_length(toy_model: Path) -> None:
+    requests = [question(index) for index in range(6)]
     plan = lambda call: Fault.status_code(500) if TEXTS[3] in str(call.body) else None  # noqa: E731
     with ToyServer(toy_model, plan=plan) as server:
-        found = model_at(server).lengths(asked)
-    assert found[3] is None
-    assert [length for index, length in enumerate(found) if index != 3] == wanted(
-        toy_model, asked[:3] + asked[4:]
-    )
+        lengths = model_at(server).lengths(requests)
+    assert lengths[3] is None
+    assert [
+        length for index, length in enumerate(lengths) if index != 3
+    ] == expected_lengths(toy_model, requests[:3] + requests[4:])
 
 
 def test_lone_surrogates_are_measured(toy_model: Path) -> None:
@@ -217,7 +222,7 @@ def test_addresses_beside_the_base_url(base: str, models: str, tokenize: str) ->
 def test_server_on_a_unix_socket(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with ToyServer(
-        Path(), plan=lambda call: Fault.json_body({"count": 7}), place=path
+        Path(), plan=lambda call: Fault.json_body({"count": 7}), socket_path=path
     ) as server:
         settings = ChatSettings(
             base_url=f"http+unix://{str(path).replace('/', '%2F')}/v1", model="toy"
@@ -228,7 +233,9 @@ def test_server_on_a_unix_socket(tmp_path: Path) -> None:
     assert [call.path for call in server.calls] == [TOKENIZE]
 
 
-def test_folder_that_cannot_measure_chats(toy_copy: Path, tmp_path: Path) -> None:
+def test_messages_about_folders_that_cannot_measure_chats(
+    toy_copy: Path, tmp_path: Path
+) -> None:
     options = {
         "base_url": "http://127.0.0.1:1/v1",
         "context": "200",
@@ -265,17 +272,19 @@ def served(kind: str, folder: Path, tmp_path: Path, **options: str) -> ServedMod
 
 
 @tabled("kind", "options", "context")
-def test_folder_of_the_model_tells_without_a_server(
+def test_the_models_folder_gives_lengths_without_a_server(
     kind: str, options: dict[str, str], context: int, toy_model: Path, tmp_path: Path
 ) -> None:
-    asked = [question(index) for index in range(3)]
+    requests = [question(index) for index in range(3)]
     model = served(kind, toy_model, tmp_path, **options)
-    assert model.lengths(asked) == wanted(toy_model, asked, context=context)
+    assert model.lengths(requests) == expected_lengths(
+        toy_model, requests, context=context
+    )
     assert model.lengths([]) == []
     assert not (tmp_path / "logs").exists()
 
 
-def test_server_is_started_only_where_the_folder_does_not_tell(
+def test_a_server_is_started_only_if_the_folder_gives_no_lengths(
     toy_model: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "logs").mkdir()
@@ -287,7 +296,9 @@ def test_server_is_started_only_where_the_folder_does_not_tell(
     assert model.lengths([]) == []
 
 
-def test_transformers_server_cannot_be_asked(toy_copy: Path, tmp_path: Path) -> None:
+def test_a_transformers_server_is_not_started_for_lengths(
+    toy_copy: Path, tmp_path: Path
+) -> None:
     change_json(toy_copy, "config.json", max_position_embeddings=None)
     model = served("transformers-server", toy_copy, tmp_path)
     assert model.lengths([question(0)]) == [None]

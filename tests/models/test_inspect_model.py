@@ -20,7 +20,7 @@ from medical_tasks.models.inspect_model import InspectModel, open_inspect
 from medical_tasks.models.inspect_options import InspectSettings
 from medical_tasks.models.opening import open_model
 from tests.case_tables import json_of
-from tests.fault_server import Fault, FaultServer
+from tests.fault_server import Fault, FaultServer, hashed_answer
 from tests.models.fake_batches import FakeBatches
 from tests.models.fake_providers import (
     CACHED,
@@ -32,10 +32,9 @@ from tests.models.fake_providers import (
     MistralServer,
     OpenAIServer,
     OpenRouterServer,
-    hashed_answer,
 )
 from tests.models.local_runs import answers, results
-from tests.models.toy_texts import ask
+from tests.models.toy_texts import NOTES, ask
 
 WRONG = [
     (
@@ -64,12 +63,8 @@ WRONG = [
     ),
 ]
 QUESTION = "What is the dose? " + "mg " * CACHED
-HELD = policy.Subject(
-    name="notes", dataset="notes", access="credentialed", rule="notes stay here"
-)
 
-# inspect's own call of tenacity, in its 0.3.285, and what providers' libraries warn
-# their callers of.
+# From inspect's own call of tenacity, in its 0.3.285, and from providers' libraries.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 Open = Callable[..., InspectModel]
@@ -97,37 +92,39 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
 def questions(
     count: int = 2, *, stop: tuple[str, ...] = (), continuations: tuple[str, ...] = ()
 ) -> list[Request]:
-    asked = [
+    requests = [
         ask(f"k{number}", f"{number}. {QUESTION}", size=512) for number in range(count)
     ]
-    return [replace(each, stop=stop, continuations=continuations) for each in asked]
+    return [
+        replace(request, stop=stop, continuations=continuations) for request in requests
+    ]
 
 
 def needs(library: str) -> None:
     """Skips a test where a provider's own library is not installed."""
     try:
-        found = importlib.util.find_spec(library)
+        spec = importlib.util.find_spec(library)
     except ModuleNotFoundError:
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         pytest.skip(f"{library} is not installed: its provider behind inspect needs it")
 
 
-def hurry_anthropic() -> None:
-    """Has the anthropic library repeat at once what failed, as `fault_server` does with openai."""
+def retry_anthropic_at_once() -> None:
+    """Makes the anthropic library retry at once, as `fault_server` does with openai."""
     base = importlib.import_module("anthropic._base_client")
     vars(base).update(INITIAL_RETRY_DELAY=0.001, MAX_RETRY_DELAY=0.01)
 
 
-def test_openais_responses_with_effort_reasoning_and_what_they_took(
+def test_openais_responses_have_reasoning_and_its_usage(
     opened: Open,
 ) -> None:
     with OpenAIServer() as server:
         model = opened("openai/gpt-5", server.base_url, reasoning_effort="low")
-        found = answers(model, questions(stop=("7",)))
+        by_key = answers(model, questions(stop=("7",)))
     text = hashed_answer(f"1. {QUESTION}")
-    cut = text.partition("7")[0]  # here, since these models take no stop words
-    assert found["k1"] == Answer(
+    cut = text.partition("7")[0]  # cut by the suite: these models refuse stop words
+    assert by_key["k1"] == Answer(
         key="k1", text=cut, prompt_tokens=37, output_tokens=66, finish="stop", reasoning=THOUGHT,
         reasoning_tokens=64, cached_tokens=32, served_model="gpt-5-2025-08-07",
         adapted={"temperature": "left out", "stop": "left out"},
@@ -141,7 +138,7 @@ def test_openais_responses_with_effort_reasoning_and_what_they_took(
     }  # fmt: skip
 
 
-def test_reasoning_that_eats_the_allowance_is_an_answer_asked_once(
+def test_reasoning_that_uses_up_the_limit_is_an_empty_answer(
     opened: Open,
 ) -> None:
     with OpenAIServer() as server:
@@ -154,21 +151,21 @@ def test_reasoning_that_eats_the_allowance_is_an_answer_asked_once(
     assert [body["max_completion_tokens"] for body in server.bodies] == [100]
 
 
-def test_a_stop_word_that_is_refused_is_left_out_and_other_settings_end_the_run(
+def test_a_refused_stop_word_is_left_out_and_other_refused_settings_end_the_run(
     opened: Open, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with OpenAIServer() as server:
         chat = {"responses_api": "false"}
         model = opened("openai/gpt-5", server.base_url, **chat)
-        found = answers(model, questions(4, stop=("7",)))
-        assert {tuple(answer.adapted) for answer in found.values()} == {
+        by_key = answers(model, questions(4, stop=("7",)))
+        assert {tuple(answer.adapted) for answer in by_key.values()} == {
             ("stop", "temperature")
         }
         assert (
             capfd.readouterr().err.count("refuses stop, which is left out from now on")
             == 1
         )
-        asked = len(server.calls)
+        calls = len(server.calls)
         model = opened(
             "openai/gpt-5", server.base_url, reasoning_effort="xhigh", concurrency="1"
         )
@@ -177,32 +174,34 @@ def test_a_stop_word_that_is_refused_is_left_out_and_other_settings_end_the_run(
             match="it refuses reasoning_effort=xhigh.*'reasoning.effort' does not",
         ):
             results(model, questions(20))
-    # inspect asks once whether reasoning may be summed up
-    assert len(server.calls) == asked + 2
+    # inspect sends one request to learn whether reasoning may be summarized
+    assert len(server.calls) == calls + 2
 
 
-def test_letters_where_a_provider_tells_and_a_refusal_that_names_it_where_not(
+def test_log_probabilities_of_letters_and_providers_without_them(
     opened: Open,
 ) -> None:
     with OpenAIServer() as server:
         letters = questions(1, continuations=("A", "B", "C"))
         model = opened("openai/gpt-4o", server.base_url)
-        heard: list[Answer | Failure] = []
-        model.loglikelihood(letters, heard.append)
-        assert isinstance(heard[0], Answer)
-        scores = ChoiceScores.from_text(heard[0].text)
+        outcomes: list[Answer | Failure] = []
+        model.loglikelihood(letters, outcomes.append)
+        assert isinstance(outcomes[0], Answer)
+        scores = ChoiceScores.from_text(outcomes[0].text)
         assert scores.logprobs[0] == pytest.approx(-0.18803, abs=1e-5)
         assert scores.logprobs[1:] == (-2.0, None)
         assert server.bodies[0]["top_logprobs"] == 20
         with pytest.raises(
             UsageError, match=r"provider openai \(model 'gpt-5'\) answers without log"
         ):
-            opened("openai/gpt-5", server.base_url).loglikelihood(letters, heard.append)
+            opened("openai/gpt-5", server.base_url).loglikelihood(
+                letters, outcomes.append
+            )
         with pytest.raises(
             UsageError, match="inspect/openai/gpt-4o: .*scores longer texts"
         ):
             model.loglikelihood(
-                questions(1, continuations=("A", "a text")), heard.append
+                questions(1, continuations=("A", "a text")), outcomes.append
             )
 
 
@@ -213,7 +212,7 @@ def test_letters_where_a_provider_tells_and_a_refusal_that_names_it_where_not(
         (HFRouterServer(), "hf-inference-providers/openai/gpt-oss-120b:groq", "groq"),
     ],
 )
-def test_routers_say_who_answered(
+def test_routers_name_the_provider(
     server: FakeProvider, name: str, provider: str, opened: Open
 ) -> None:
     with server:
@@ -228,19 +227,19 @@ def test_routers_say_who_answered(
     )
 
 
-def test_anthropics_thinking_budget_comes_on_top_and_an_overload_is_waited_out(
+def test_anthropics_thinking_budget_adds_to_the_limit_and_an_overload_is_retried(
     opened: Open,
 ) -> None:
     needs("anthropic")
-    hurry_anthropic()
+    retry_anthropic_at_once()
     with AnthropicServer(
         [AnthropicServer.overloaded(), AnthropicServer.rate_limited()]
     ) as server:
         model = opened(
             "anthropic/claude-sonnet-4-5", server.root, reasoning_tokens="1024"
         )
-        found = answers(model, questions())
-        result = found["k1"]
+        by_key = answers(model, questions())
+        result = by_key["k1"]
         with pytest.raises(
             UsageError, match="provider anthropic .*answers without log-prob"
         ):
@@ -252,9 +251,9 @@ def test_anthropics_thinking_budget_comes_on_top_and_an_overload_is_waited_out(
         194,
     )
     assert result.served_model == "claude-sonnet-4-5-20250929"
-    asked = [call.body for call in server.calls if call.path == "/v1/messages"]
-    assert asked[0]["max_tokens"] == 512 + 1024
-    assert asked[0]["thinking"]["budget_tokens"] == 1024
+    bodies = [call.body for call in server.calls if call.path == "/v1/messages"]
+    assert bodies[0]["max_tokens"] == 512 + 1024
+    assert bodies[0]["thinking"]["budget_tokens"] == 1024
 
 
 @pytest.mark.parametrize(
@@ -269,7 +268,7 @@ def test_anthropics_thinking_budget_comes_on_top_and_an_overload_is_waited_out(
         ),
     ],
 )
-def test_providers_that_show_no_address_answer_and_get_nothing_that_is_held(
+def test_providers_without_an_address_never_receive_protected_text(
     server: FakeProvider, name: str, options: dict[str, str], library: str, opened: Open
 ) -> None:
     needs(library)
@@ -280,27 +279,47 @@ def test_providers_that_show_no_address_answer_and_get_nothing_that_is_held(
         )
         before = len(server.calls)
         with (
-            policy.protect([HELD]),
+            policy.protect([NOTES]),
             pytest.raises(RefusedError, match="it is unknown where"),
         ):
             results(model, questions(1))
     assert len(server.calls) == before
 
 
-def test_held_text_goes_to_this_machine_or_an_attested_host_alone(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
-    with OpenAIServer() as server, policy.protect([HELD]):
+
+
+@pytest.mark.usefixtures("home")
+def test_protected_text_goes_only_to_this_machine_or_an_attested_host(
+    opened: Open,
+) -> None:
+    elsewhere = opened("openai/gpt-4o")
+    assert elsewhere.endpoint == "https://api.openai.com/v1"
+    with OpenAIServer() as server, policy.protect([NOTES]):
         model = opened("openai/gpt-4o", server.base_url)
         policy.require_endpoint(model.endpoint, "model")
-        assert len(answers(model, questions(2))) == 2
-        elsewhere = opened("openai/gpt-4o")
-        assert elsewhere.endpoint == "https://api.openai.com/v1"
+        assert len(answers(model, questions(2))) == len(server.calls) == 2
+        model = InspectModel("inspect/mockllm/model", InspectSettings())
+        policy.require_endpoint(model.endpoint, "model")
         with pytest.raises(
             RefusedError, match=r"may not be sent to api.openai.com:443 \(model\)"
         ):
             results(elsewhere, questions(1))
+    attested = policy.Attestation(
+        hosts=(read_host("api.openai.com"),), zero_retention=True
+    )
+    with policy.protect([NOTES], attested):
+        policy.require_endpoint(elsewhere.endpoint, "model")
+
+
+@pytest.mark.usefixtures("home")
+def test_protected_text_goes_through_no_proxy_and_no_telemetry(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OpenAIServer() as server, policy.protect([NOTES]):
+        model = opened("openai/gpt-4o", server.base_url)
         monkeypatch.setenv("HTTP_PROXY", "http://user:hidden@proxy.example:3128")
         monkeypatch.delenv("NO_PROXY", raising=False)
         monkeypatch.delenv("no_proxy", raising=False)
@@ -312,22 +331,13 @@ def test_held_text_goes_to_this_machine_or_an_attested_host_alone(
         monkeypatch.setenv("INSPECT_TELEMETRY", "package")
         with pytest.raises(RefusedError, match="may not go to inspect/openai/gpt-4o"):
             results(model, questions(1))
-        assert len(server.calls) == 2
-        model = InspectModel("inspect/mockllm/model", InspectSettings())
-        policy.require_endpoint(model.endpoint, "model")
-    attested = policy.Attestation(
-        hosts=(read_host("api.openai.com"),), zero_retention=True
-    )
-    with policy.protect([HELD], attested):
-        policy.require_endpoint(elsewhere.endpoint, "model")
+    assert server.calls == []
 
 
-def test_a_redirect_does_not_take_held_text_away(
-    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path))
+@pytest.mark.usefixtures("home")
+def test_a_redirect_does_not_send_protected_text_elsewhere(opened: Open) -> None:
     away = Fault("reply", 307, {"Location": "http://192.0.2.1/v1/chat/completions"})
-    with FaultServer(lambda call: away) as server, policy.protect([HELD]):
+    with FaultServer(lambda call: away) as server, policy.protect([NOTES]):
         model = opened("openai/gpt-4o", server.base_url, max_retries="0")
         with pytest.raises(
             RefusedError, match=r"may not be sent to 192.0.2.1:80 \(model\)"
@@ -335,15 +345,17 @@ def test_a_redirect_does_not_take_held_text_away(
             results(model, questions(1))
 
 
-def test_a_ceiling_stops_within_one_request_and_refuses_the_rest(opened: Open) -> None:
+def test_a_ceiling_of_tokens_refuses_the_requests_beyond_it(opened: Open) -> None:
     with OpenAIServer() as server:
         model = opened("openai/gpt-4o", server.base_url, concurrency="4")
-        # each takes 39, and 512 more are reserved for it
+        # a request uses 39 tokens, and reserves 512 more
         budget = RunBudget(max_tokens=2000)
         model.ceiling = Ceiling(budget)
-        found = results(model, questions(60))
-        refused = [each for each in found.values() if isinstance(each, Failure)]
-        assert {each.reason for each in refused} == {"budget spent"}
+        outcomes = results(model, questions(60))
+        refused = [
+            outcome for outcome in outcomes.values() if isinstance(outcome, Failure)
+        ]
+        assert {outcome.reason for outcome in refused} == {"budget spent"}
         assert 0 < len(server.calls) == 60 - len(refused) < 60
         assert (
             budget.tokens
@@ -353,7 +365,9 @@ def test_a_ceiling_stops_within_one_request_and_refuses_the_rest(opened: Open) -
         )
 
 
-def test_what_cannot_work_ends_the_run_at_once(opened: Open) -> None:
+def test_a_wrong_key_and_an_unreachable_server_end_the_run_at_once(
+    opened: Open,
+) -> None:
     with OpenAIServer() as server:
         url = server.base_url
     with FaultServer(
@@ -407,12 +421,12 @@ def test_an_address_of_the_environment_is_part_of_the_identity(
     warm = opened(
         "openai/m", seed="3", top_p="0.9", temperature="none", service_tier="flex"
     )
-    told = {"seed": "3", "top_p": "0.9", "service_tier": "flex"}
+    set_options = {"seed": "3", "top_p": "0.9", "service_tier": "flex"}
     del elsewhere["temperature"]
-    assert warm.identity == {**elsewhere, **told}
+    assert warm.identity == {**elsewhere, **set_options}
 
 
-def test_a_missing_package_is_told_with_its_command(
+def test_the_message_about_a_missing_package_has_its_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -423,9 +437,8 @@ def test_a_missing_package_is_told_with_its_command(
 
 
 def test_a_whole_benchmark_with_effort_tokens_and_cost(
-    demos: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+    demo_home: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
     monkeypatch.setenv("OPENAI_API_KEY", "k")
 
     def number(question: str) -> str:
@@ -440,14 +453,14 @@ def test_a_whole_benchmark_with_effort_tokens_and_cost(
             "--model-args", f"base_url={server.base_url},reasoning_effort=high,{prices}", "--out", "run",
         ]  # fmt: skip
         assert main(command) == 0
-        asked = [body for body in server.bodies if "max_output_tokens" in body]
-        assert main(command) == 0  # everything is kept
+        bodies = [body for body in server.bodies if "max_output_tokens" in body]
+        assert main(command) == 0  # everything is in the store
     assert (
         len([body for body in server.bodies if "max_output_tokens" in body])
-        == len(asked)
+        == len(bodies)
         == 31
     )
-    assert {body["reasoning"]["effort"] for body in asked} == {"high"}
+    assert {body["reasoning"]["effort"] for body in bodies} == {"high"}
     entry = json_of(Path("run", "results.json"))["tasks"]["medcalc"]
     usage = entry["usage"]
     assert usage["reasoning_tokens"] == 31 * 448
@@ -463,9 +476,9 @@ def test_a_whole_benchmark_with_effort_tokens_and_cost(
     assert f"({31 * 448:,} of reasoning)" in report
 
 
-# inspect leaves the streams open by which its batches tell of answers.
+# inspect leaves the streams of its batches' results open.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_inspect_asks_in_batches_where_it_has_them(
+def test_inspect_batches_for_openai(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
@@ -477,14 +490,14 @@ def test_inspect_asks_in_batches_where_it_has_them(
         }
         model = open_inspect("inspect/openai/gpt-4o", options=options)
         model.ask_in_batches(tmp_path / "batches.json")
-        found = answers(
+        by_key = answers(
             model, [ask(f"k{number}", f"question {number}") for number in range(4)]
         )
         model.close()
     assert server.did("create")  # how many batches is inspect's choice
     assert (server.did("chat"), len(server.asked)) == (0, 4)
     texts = {call.prompt: hashed_answer(call.prompt) for call in server.calls}
-    assert {each.text for each in found.values()} == set(texts.values())
+    assert {answer.text for answer in by_key.values()} == set(texts.values())
     assert "stopping it loses what is under way" in capsys.readouterr().err
     gc.collect()
 

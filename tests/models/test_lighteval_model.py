@@ -1,8 +1,9 @@
-"""`hf/...` on the toy: the same answers as transformers gives one by one, in any batch, and nothing cut."""
+"""`hf/...` on the toy: the answers of transformers for one prompt at a time, in any batch, and nothing cut."""
 
 from __future__ import annotations
 
 import types
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 def test_answers_are_those_of_transformers_alone(toy_model: Path, default: Any) -> None:
     assert len(QUESTIONS) == 21
-    found = answers(default, QUESTIONS)
+    by_key = answers(default, QUESTIONS)
     finishes = set()
     for request in QUESTIONS:
         expected = alone(toy_model, request)
-        answer = found[request.key]
+        answer = by_key[request.key]
         assert (answer.text, answer.output_tokens) == (
             decode(toy_model, expected),
             len(expected),
@@ -58,7 +59,7 @@ def test_batches_and_chunks_change_no_answer(
     )
 
 
-def test_each_chunk_is_handed_over_before_the_next_is_asked(
+def test_each_chunk_is_delivered_before_the_next_one_runs(
     toy_model: Path, opened: Opener
 ) -> None:
     model = opened(toy_model)
@@ -80,7 +81,7 @@ def test_each_chunk_is_handed_over_before_the_next_is_asked(
     assert len(set(seen)) == 10
 
 
-def test_a_long_prompt_is_a_failure_and_one_that_just_fits_is_asked(
+def test_a_prompt_that_just_fits_is_answered_and_a_longer_one_is_a_failure(
     toy_model: Path, opened: Opener
 ) -> None:
     model = opened(toy_model, max_length="200")
@@ -102,10 +103,10 @@ def test_a_long_prompt_is_a_failure_and_one_that_just_fits_is_asked(
         length(3, 200),
     )
     assert tokens(over) + over.max_new_tokens == 201
-    found = results(model, [over, fits, hopeless])
-    assert isinstance(found[fits.key], Answer)
+    outcomes = results(model, [over, fits, hopeless])
+    assert isinstance(outcomes[fits.key], Answer)
     for request in (over, hopeless):
-        failure = found[request.key]
+        failure = outcomes[request.key]
         assert isinstance(failure, Failure)
         assert failure.reason == "prompt too long"
         assert failure.detail == (
@@ -121,19 +122,21 @@ def test_many_tokens_in_few_characters_are_not_cut(
     dense = ask("dense", "ŵ" * 150, size=4)
     wordy = ask("wordy", "The patient reports chest pain on exertion. " * 8, size=4)
     sizes = {
-        one.key: len(
-            default.setup.layout.tokens(default.setup.layout.render(one.messages))
+        request.key: len(
+            default.setup.layout.tokens(default.setup.layout.render(request.messages))
         )
-        for one in (dense, wordy)
+        for request in (dense, wordy)
     }
     assert sizes["dense"] > sizes["wordy"] + 4
     assert len(dense.messages[0]["content"]) < len(wordy.messages[0]["content"])
-    found = answers(default, [dense, wordy])
+    by_key = answers(default, [dense, wordy])
     for request in (dense, wordy):
-        assert found[request.key].text == decode(toy_model, alone(toy_model, request))
+        assert by_key[request.key].text == decode(toy_model, alone(toy_model, request))
 
 
-def test_a_changed_prompt_is_noticed(toy_model: Path, opened: Opener) -> None:
+def test_a_prompt_that_lighteval_changed_is_an_error(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model)
     inner = model.inner.greedy_until
 
@@ -147,69 +150,60 @@ def test_a_changed_prompt_is_noticed(toy_model: Path, opened: Opener) -> None:
         model.generate(QUESTIONS[:3], lambda _: None)
 
 
-def test_stop_sequences_end_the_answer_and_are_not_in_it(
-    toy_model: Path, default: Any
-) -> None:
+def test_stop_sequences_end_the_answer_and_are_not_in_it(default: Any) -> None:
     whole = answers(default, QUESTIONS)
     longest = max(whole.values(), key=lambda answer: len(answer.text))
     stop = longest.text[len(longest.text) // 2 :][:4]
-    request = next(one for one in QUESTIONS if one.key == longest.key)
-    cut = answers(
-        default,
-        [
-            Request(
-                key="cut",
-                messages=request.messages,
-                max_new_tokens=24,
-                stop=("never-said", stop),
-            )
-        ],
-    )["cut"]
-    assert cut.text == longest.text[: longest.text.index(stop)]
-    assert cut.finish == "stop"
-    # Questions of different length and stops in one call.
+    request = next(question for question in QUESTIONS if question.key == longest.key)
+    stopped = replace(request, stop=("never-said", stop))
+    answer = answers(default, [stopped])[longest.key]
+    assert answer.text == longest.text[: longest.text.index(stop)]
+    assert answer.finish == "stop"
+
+
+def test_questions_of_different_lengths_and_stops_in_one_call(default: Any) -> None:
     mixed = [
         ask(f"m{size}{stop}", TEXTS[5], size=size, stop=stop)
         for size in (1, 24)
         for stop in ((), ("never-said",))
     ]
-    found = answers(default, mixed)
-    assert found["m24()"].text == found["m24('never-said',)"].text
-    assert found["m24()"].text.startswith(found["m1()"].text)
-    assert found["m1()"].output_tokens == 1
+    by_key = answers(default, mixed)
+    assert by_key["m24()"].text == by_key["m24('never-said',)"].text
+    assert by_key["m24()"].text.startswith(by_key["m1()"].text)
+    assert by_key["m1()"].output_tokens == 1
 
 
 def test_every_end_token_of_the_model_ends_an_answer(
     toy_model: Path, toy_copy: Path, opened: Opener
 ) -> None:
-    request = max(QUESTIONS, key=lambda one: len(alone(toy_model, one)))
+    request = max(QUESTIONS, key=lambda question: len(alone(toy_model, question)))
     ids = alone(toy_model, request)
     second_end = ids[len(ids) // 2]
     change_json(toy_copy, "generation_config.json", eos_token_id=[2, second_end])
     model = opened(toy_copy)
-    found = answers(model, QUESTIONS)
+    by_key = answers(model, QUESTIONS)
     kept = ids[: ids.index(second_end)]
-    assert (found[request.key].output_tokens, found[request.key].finish) == (
+    assert (by_key[request.key].output_tokens, by_key[request.key].finish) == (
         len(kept),
         "stop",
     )
-    assert found[request.key].text == decode(toy_model, kept)
-    # Alone, it is not generated any further.
+    assert by_key[request.key].text == decode(toy_model, kept)
+    # Alone, generation stops at that token.
     steps: list[int] = []
     inner = model.inner.greedy_until
 
-    def noted(docs: list[Any]) -> Any:
+    def counted(docs: list[Any]) -> Any:
         responses = inner(docs)
         steps.extend(len(response.output_tokens[0]) for response in responses)
         return responses
 
-    model.inner.greedy_until = noted
+    model.inner.greedy_until = counted
     answers(model, [request])
     assert steps == [len(kept) + 1]
 
 
-def test_the_models_own_decoding_habits_are_not_used_and_it_needs_no_chat_template(
-    toy_model: Path, toy_copy: Path, opened: Opener, default: Any
+def test_the_models_own_generation_settings_are_ignored(
+    toy_copy: Path, opened: Opener, default: Any
 ) -> None:
     change_json(
         toy_copy,
@@ -220,7 +214,11 @@ def test_the_models_own_decoding_habits_are_not_used_and_it_needs_no_chat_templa
         num_beams=3,
     )
     assert answers(opened(toy_copy), QUESTIONS[:5]) == answers(default, QUESTIONS[:5])
-    # Without a chat template the layout is another.
+
+
+def test_a_model_without_a_chat_template_has_the_plain_layout(
+    toy_copy: Path, opened: Opener, default: Any
+) -> None:
     (toy_copy / "chat_template.jinja").unlink()
     model = opened(toy_copy)
     assert model.identity["layout"] == "plain"
@@ -228,16 +226,14 @@ def test_the_models_own_decoding_habits_are_not_used_and_it_needs_no_chat_templa
     assert len(answers(model, QUESTIONS[:5])) == 5
 
 
-def test_a_repetition_penalty_is_used_when_asked_for(
-    toy_model: Path, opened: Opener
-) -> None:
+def test_a_given_repetition_penalty_is_used(toy_model: Path, opened: Opener) -> None:
     model = opened(toy_model, repetition_penalty="2.5")
     assert model.identity["decoding"] == "greedy, repetition_penalty=2.5"
-    found = answers(model, QUESTIONS[:5])
+    by_key = answers(model, QUESTIONS[:5])
     plain = 0
     for request in QUESTIONS[:5]:
         expected = alone(toy_model, request, repetition_penalty=2.5)
-        assert found[request.key].text == decode(toy_model, expected)
+        assert by_key[request.key].text == decode(toy_model, expected)
         plain += expected == alone(toy_model, request)
     assert plain < 5
 
@@ -260,7 +256,7 @@ def test_sampling_is_repeatable_by_its_seed(
     assert greedy not in (first, other)
 
 
-def test_different_requests_in_the_processes_are_noticed(
+def test_different_requests_in_two_processes_are_an_error(
     toy_model: Path, opened: Opener
 ) -> None:
     model = opened(toy_model)

@@ -1,4 +1,4 @@
-"""Opening `hf/...`: options, identity, what is left on disk, and messages when something is wrong."""
+"""Opening `hf/...`: options, identity, files written, and error messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.models.toy_texts import CASES, change_json
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
-def test_nothing_is_written_and_nothing_is_said(
+def test_nothing_is_written_or_printed(
     toy_copy: Path,
     opened: Opener,
     capfd: pytest.CaptureFixture[str],
@@ -36,7 +36,7 @@ def test_nothing_is_written_and_nothing_is_said(
     assert capfd.readouterr() == ("", "")
 
 
-def test_identity_names_what_counts_and_no_place(
+def test_identity_has_what_decides_an_answer_and_no_path(
     toy_model: Path, toy_copy: Path, opened: Opener
 ) -> None:
     import lighteval
@@ -59,7 +59,9 @@ def test_identity_names_what_counts_and_no_place(
     assert str(toy_model.parent) not in json.dumps(identity)
 
 
-def test_identity_follows_what_changes_answers(toy_model: Path, opened: Opener) -> None:
+def test_options_that_change_answers_change_the_identity(
+    toy_model: Path, opened: Opener
+) -> None:
     seen = {
         json.dumps(dict(opened(toy_model, **options).identity), sort_keys=True)
         for options in (
@@ -69,7 +71,7 @@ def test_identity_follows_what_changes_answers(toy_model: Path, opened: Opener) 
                 "chunk_size": "7",
                 "max_length": "512",
                 "log_level": "error",
-            },  # nothing of this counts
+            },  # these options change no answer
             {"dtype": "bfloat16"},
             {"temperature": "0.7"},
             {"temperature": "0.7", "seed": "3"},
@@ -79,13 +81,13 @@ def test_identity_follows_what_changes_answers(toy_model: Path, opened: Opener) 
     assert len(seen) == 5
 
 
-def test_weights_run_in_the_type_they_were_saved_for(
+def test_weights_run_in_the_dtype_of_the_checkpoint(
     toy_model: Path, toy_copy: Path, opened: Opener
 ) -> None:
     import torch
     from transformers import AutoModelForCausalLM
 
-    # lighteval hands `auto` on as nothing, which is float32 for transformers 4.
+    # lighteval passes `auto` on as None, which is float32 for transformers 4.
     AutoModelForCausalLM.from_pretrained(toy_model).to(torch.bfloat16).save_pretrained(
         toy_copy
     )
@@ -94,8 +96,8 @@ def test_weights_run_in_the_type_they_were_saved_for(
         torch.bfloat16,
         "bfloat16",
     )
-    given = opened(toy_copy, dtype="float32")
-    assert (given.inner.model.dtype, given.identity["dtype"]) == (
+    single = opened(toy_copy, dtype="float32")
+    assert (single.inner.model.dtype, single.identity["dtype"]) == (
         torch.float32,
         "float32",
     )
@@ -117,16 +119,16 @@ def test_options_reach_lightevals_configuration(
     assert config.override_chat_template is False
 
 
-@pytest.mark.parametrize(("options", "message"), CASES["bad_options_are_told"])
-def test_bad_options_are_told(
+@pytest.mark.parametrize(("options", "message"), CASES["bad_options"])
+def test_messages_about_bad_options(
     toy_model: Path, options: dict[str, str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         open_hf(f"hf/{toy_model}", options=options)
 
 
-def test_what_is_missing_is_told(
-    tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch
+def test_processes_that_accelerate_does_not_see_are_an_error(
+    toy_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(
@@ -134,7 +136,11 @@ def test_what_is_missing_is_told(
         match=r"2 processes were started .*accelerate sees one.*ACCELERATE_USE_CPU=true torchrun",
     ):
         open_hf(f"hf/{toy_model}", options={})
-    monkeypatch.delenv("WORLD_SIZE")
+
+
+def test_messages_about_missing_models_and_packages(
+    tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(MissingError, match="no such folder"):
         open_hf(f"hf/{tmp_path / 'nowhere'}", options={})
     find_spec = importlib.util.find_spec
@@ -153,7 +159,7 @@ def test_what_is_missing_is_told(
         open_hf(f"hf/{toy_model}", options={})
 
 
-def test_a_broken_model_is_told(toy_copy: Path) -> None:
+def test_messages_about_a_broken_model(toy_copy: Path) -> None:
     shutil.copy(toy_copy / "config.json", toy_copy / "kept.json")
     change_json(toy_copy, "config.json", model_type="no-such-architecture")
     with pytest.raises(UsageError, match=r"hf/.*changed-toy.*does not load"):
@@ -167,7 +173,7 @@ def test_a_broken_model_is_told(toy_copy: Path) -> None:
         open_hf(f"hf/{toy_copy}", options={})
 
 
-def test_running_out_of_gpu_memory_says_what_to_do(
+def test_messages_about_full_gpu_memory_have_the_next_step(
     toy_model: Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import torch
@@ -182,6 +188,6 @@ def test_running_out_of_gpu_memory_says_what_to_do(
     ):
         model.generate(QUESTIONS, lambda _: None)
     monkeypatch.setattr(backend, "TransformersModel", full)
-    said = r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"
-    with pytest.raises(UsageError, match=said):
+    message = r"does not fit .*: CUDA out of memory.*model_parallel=true.*tensor_parallel_size"
+    with pytest.raises(UsageError, match=message):
         open_hf(f"hf/{toy_model}", options={})

@@ -1,4 +1,4 @@
-"""Probabilities by `hf/...` on the toy: those of transformers for one text at a time, in any batch, and nothing cut."""
+"""Probabilities by `hf/...` on the toy: transformers' for one text at a time, in any batch, and nothing cut."""
 
 from __future__ import annotations
 
@@ -19,29 +19,25 @@ TOLERANCE = 1e-4
 
 def by_hand(toy: Path, model: Any, request: Request, gap: str = "") -> ChoiceScores:
     text = model.setup.layout.render(request.messages)
-    parts = [
-        summed(toy, text, gap + continuation) for continuation in request.continuations
-    ]
-    return ChoiceScores(
-        logprobs=tuple(part[0] for part in parts),
-        tokens=tuple(part[1] for part in parts),
-    )
+    pairs = [summed(toy, text, gap + choice) for choice in request.continuations]
+    sums, counts = zip(*pairs, strict=True)
+    return ChoiceScores(logprobs=sums, tokens=counts)
 
 
-def check(found: ChoiceScores, expected: ChoiceScores) -> None:
-    assert found.tokens == expected.tokens
-    assert found.logprobs == pytest.approx(expected.logprobs, abs=TOLERANCE)
+def check(actual: ChoiceScores, expected: ChoiceScores) -> None:
+    assert actual.tokens == expected.tokens
+    assert actual.logprobs == pytest.approx(expected.logprobs, abs=TOLERANCE)
 
 
 def test_probabilities_are_those_of_transformers_alone(
     toy_model: Path, default: Any
 ) -> None:
     assert len(CHOICES) == 14
-    found = scores(default, CHOICES)
+    by_key = scores(default, CHOICES)
     for request in CHOICES:
-        check(found[request.key], by_hand(toy_model, default, request))
-    assert {max(one.tokens) > 10 for one in found.values()} == {True, False}
-    assert len({one.logprobs for one in found.values()}) == len(CHOICES)
+        check(by_key[request.key], by_hand(toy_model, default, request))
+    assert {max(result.tokens) > 10 for result in by_key.values()} == {True, False}
+    assert len({result.logprobs for result in by_key.values()}) == len(CHOICES)
 
 
 @pytest.mark.parametrize(
@@ -58,11 +54,11 @@ def test_batches_and_chunks_change_no_probability(
     toy_model: Path, opened: Opener, default: Any, options: dict[str, str]
 ) -> None:
     expected = scores(default, CHOICES)
-    for key, one in scores(opened(toy_model, **options), CHOICES).items():
-        check(one, expected[key])
+    for key, result in scores(opened(toy_model, **options), CHOICES).items():
+        check(result, expected[key])
 
 
-def test_odd_continuations_are_taken_as_they_are(toy_model: Path, default: Any) -> None:
+def test_unusual_continuations_are_not_changed(toy_model: Path, default: Any) -> None:
     odd = (
         "A",
         " A",
@@ -77,14 +73,14 @@ def test_odd_continuations_are_taken_as_they_are(toy_model: Path, default: Any) 
         "the patient has a creatinine",
     )
     request = choose("odd", "Fever?", odd)
-    found = scores(default, [request])["odd"]
-    check(found, by_hand(toy_model, default, request))
+    result = scores(default, [request])["odd"]
+    check(result, by_hand(toy_model, default, request))
     # a letter of several tokens
-    assert dict(zip(odd, found.tokens, strict=True))["ŵ"] == 2
-    assert len(set(found.logprobs)) == len(odd)
+    assert dict(zip(odd, result.tokens, strict=True))["ŵ"] == 2
+    assert len(set(result.logprobs)) == len(odd)
 
 
-def test_a_choice_without_tokens_or_numbers_is_a_failure(
+def test_a_choice_without_tokens_or_a_finite_score_is_a_failure(
     toy_model: Path, opened: Opener, default: Any
 ) -> None:
     failure = results(default, [choose("empty", "Fever?", ("A", ""))])["empty"]
@@ -94,7 +90,7 @@ def test_a_choice_without_tokens_or_numbers_is_a_failure(
         failure.detail
         == "choice 2 is empty, or this tokenizer cannot tell where it begins"
     )
-    # It can be measured all the same.
+    # Its length is known all the same.
     assert default.lengths([choose("empty", "Fever?", ("A", ""))]) == default.lengths(
         [choose("a", "Fever?", ("A",))]
     )
@@ -116,21 +112,21 @@ def test_the_plain_layout_has_a_space_before_the_choice(
     check(scores(model, [request])["plain"], by_hand(toy_copy, model, request, gap=" "))
 
 
-def test_lengths_are_exact_and_the_longest_that_fits_is_asked(
+def test_lengths_are_exact_and_the_longest_prompt_that_fits_is_scored(
     toy_model: Path, opened: Opener
 ) -> None:
     model = opened(toy_model, max_length="200")
     layout = model.setup.layout
-    asked = layout.tokens(layout.render(choose("", "fever").messages))
-    words = {
+    prompt = layout.tokens(layout.render(choose("", "fever").messages))
+    requests = {
         count: choose(f"{count}", "fever " * count, ("A", "a creatinine"))
         for count in range(1, 200)
     }
-    lengths = dict(zip(words, model.lengths(list(words.values())), strict=True))
+    lengths = dict(zip(requests, model.lengths(list(requests.values())), strict=True))
     first = lengths[1]
     assert first is not None
     assert (first.tokens, first.room) == (
-        len(asked) + len(layout.tokens("a creatinine")) + 1,
+        len(prompt) + len(layout.tokens("a creatinine")) + 1,
         200,
     )
     fits = max(
@@ -139,10 +135,10 @@ def test_lengths_are_exact_and_the_longest_that_fits_is_asked(
         if length is not None and length.tokens <= length.room
     )
     assert lengths[fits] == Length(tokens=200, room=200)
-    found = results(model, [words[fits], words[fits + 1]])
-    kept, refused = found[words[fits].key], found[words[fits + 1].key]
+    outcomes = results(model, [requests[fits], requests[fits + 1]])
+    kept, refused = outcomes[requests[fits].key], outcomes[requests[fits + 1].key]
     assert isinstance(kept, Answer)
-    check(ChoiceScores.from_text(kept.text), by_hand(toy_model, model, words[fits]))
+    check(ChoiceScores.from_text(kept.text), by_hand(toy_model, model, requests[fits]))
     assert isinstance(refused, Failure)
     assert refused.reason == "prompt too long"
     assert (
@@ -159,32 +155,34 @@ def test_lengths_of_written_answers_leave_room_for_them(
     layout = model.setup.layout
     expected = [
         Length(
-            tokens=len(layout.tokens(layout.render(one.messages))),
-            room=200 - one.max_new_tokens,
+            tokens=len(layout.tokens(layout.render(request.messages))),
+            room=200 - request.max_new_tokens,
         )
-        for one in requests
+        for request in requests
     ]
     assert model.lengths(requests) == expected
     assert expected[1].tokens > expected[1].room
     assert model.lengths([]) == []
 
 
-def test_only_the_last_positions_get_logits(toy_model: Path, opened: Opener) -> None:
+def test_logits_are_computed_for_the_last_positions_only(
+    toy_model: Path, opened: Opener
+) -> None:
     model = opened(toy_model, batch_size="1")
     shapes: list[tuple[int, ...]] = []
     head = model.inner.model.lm_head
     head.register_forward_hook(
-        lambda module, given, made: shapes.append(tuple(made.shape[:2]))
+        lambda module, inputs, output: shapes.append(tuple(output.shape[:2]))
     )
-    found = scores(
+    result = scores(
         model, [choose("long", "Fever and cough. " * 100, ("A", "chest pain"))]
     )["long"]
-    # The continuation's, and the token before it, of hundreds.
-    assert sorted(shapes) == [(1, count + 1) for count in sorted(found.tokens)]
-    assert max(found.tokens) < 5
+    # Those of the continuation and one token before it, out of hundreds.
+    assert sorted(shapes) == [(1, count + 1) for count in sorted(result.tokens)]
+    assert max(result.tokens) < 5
 
 
-def test_a_model_that_gives_all_logits_is_taken_too(
+def test_a_model_that_returns_all_logits_gives_the_same_probabilities(
     toy_model: Path, opened: Opener, default: Any
 ) -> None:
     model = opened(toy_model)
@@ -198,8 +196,8 @@ def test_a_model_that_gives_all_logits_is_taken_too(
 
     model.inner.model = Plain()
     expected = scores(default, CHOICES[:4])
-    for key, one in scores(model, CHOICES[:4]).items():
-        check(one, expected[key])
+    for key, result in scores(model, CHOICES[:4]).items():
+        check(result, expected[key])
     model.inner.model = whole
 
 
@@ -207,16 +205,18 @@ def test_half_precision_is_summed_in_float32(toy_model: Path, opened: Opener) ->
     import torch
 
     model = opened(toy_model, dtype="bfloat16")
-    found = scores(model, CHOICES)
-    sums = torch.tensor([value for one in found.values() for value in one.logprobs])
+    by_key = scores(model, CHOICES)
+    sums = torch.tensor(
+        [value for result in by_key.values() for value in result.logprobs]
+    )
     coarse = sums.bfloat16().float() == sums
     assert coarse.float().mean() < 0.2
     expected = scores(opened(toy_model), CHOICES)
-    for key, one in found.items():
-        assert one.logprobs == pytest.approx(expected[key].logprobs, rel=0.05)
+    for key, result in by_key.items():
+        assert result.logprobs == pytest.approx(expected[key].logprobs, rel=0.05)
 
 
-def test_answers_are_handed_over_as_soon_as_their_chunk_is_done(
+def test_results_are_delivered_as_soon_as_their_chunk_is_done(
     toy_model: Path, opened: Opener
 ) -> None:
     model = opened(toy_model, batch_size="8")
@@ -230,7 +230,7 @@ def test_answers_are_handed_over_as_soon_as_their_chunk_is_done(
     assert len({key for key, _ in seen}) == 6
 
 
-def test_other_tokens_than_those_meant_or_fewer_are_noticed(
+def test_tokens_that_lighteval_changed_or_cut_are_an_error(
     toy_model: Path, opened: Opener
 ) -> None:
     model = opened(toy_model)
@@ -254,7 +254,7 @@ def test_other_tokens_than_those_meant_or_fewer_are_noticed(
         results(model, [choose("q", "Fever and cough. " * 20)])
 
 
-def test_written_answers_are_the_same_afterwards(
+def test_scoring_choices_changes_no_later_answer(
     toy_model: Path, opened: Opener, default: Any
 ) -> None:
     model = opened(toy_model, batch_size="5")
@@ -266,7 +266,7 @@ def test_written_answers_are_the_same_afterwards(
     assert answers(model, QUESTIONS[:6]) == before == answers(default, QUESTIONS[:6])
 
 
-def test_each_kind_of_request_has_its_own_function(default: Any) -> None:
+def test_generate_and_loglikelihood_refuse_each_others_requests(default: Any) -> None:
     with pytest.raises(
         ValueError, match="request w has no continuations: ask `generate`"
     ):

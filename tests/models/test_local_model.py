@@ -1,4 +1,4 @@
-"""Reading answers out of generated tokens."""
+"""Answers read from generated tokens, and prompts planned in chunks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def prompt(
 def lighteval_limit(chunk: list[Prompt]) -> int:
     """Where lighteval 0.13.0 cuts a batch: tokens of the first prompt, sorted by characters, plus the answer length."""
     first = sorted(
-        chunk, key=lambda one: -(len(one.text) + one.request.max_new_tokens)
+        chunk,
+        key=lambda candidate: -(len(candidate.text) + candidate.request.max_new_tokens),
     )[0]
     return len(first.tokens) + first.request.max_new_tokens
 
@@ -73,15 +74,15 @@ def test_chunks_hold_each_prompt_once_and_none_is_cut(
         for key, (chars, tokens, room, stops) in enumerate(shapes)
     ]
     chunks = list(plan_chunks(prompts, size))
-    assert sorted(one.request.key for chunk in chunks for one in chunk) == [
-        one.request.key for one in prompts
+    assert sorted(item.request.key for chunk in chunks for item in chunk) == [
+        item.request.key for item in prompts
     ]
     for chunk in chunks:
         assert 0 < len(chunk) <= (size or len(prompts))
-        assert len({(one.request.max_new_tokens, one.stop) for one in chunk}) == 1
-        assert max(len(one.tokens) for one in chunk) <= lighteval_limit(chunk)
-        assert [len(one.tokens) for one in chunk] == sorted(
-            (len(one.tokens) for one in chunk), reverse=True
+        assert len({(item.request.max_new_tokens, item.stop) for item in chunk}) == 1
+        assert max(len(item.tokens) for item in chunk) <= lighteval_limit(chunk)
+        assert [len(item.tokens) for item in chunk] == sorted(
+            (len(item.tokens) for item in chunk), reverse=True
         )
 
 
@@ -89,7 +90,7 @@ def test_chunks_hold_each_prompt_once_and_none_is_cut(
     shapes=st.lists(st.tuples(st.integers(1, 400), st.integers(1, 100)), max_size=20),
     seed=st.randoms(),
 )
-def test_chunks_do_not_depend_on_the_order_given_and_without_a_limit_there_is_one(
+def test_chunks_do_not_depend_on_the_order_and_without_a_limit_there_is_one(
     shapes: list[tuple[int, int]], seed: object
 ) -> None:
     prompts = [prompt(key, chars, tokens) for key, (chars, tokens) in enumerate(shapes)]
@@ -100,5 +101,5 @@ def test_chunks_do_not_depend_on_the_order_given_and_without_a_limit_there_is_on
         prompt(key, 4 * tokens, tokens) for key, tokens in enumerate((5, 30, 12))
     ]
     assert [
-        [len(one.tokens) for one in chunk] for chunk in plan_chunks(prompts, None)
+        [len(item.tokens) for item in chunk] for chunk in plan_chunks(prompts, None)
     ] == [[30, 12, 5]]

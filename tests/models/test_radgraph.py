@@ -1,8 +1,8 @@
-"""F1-RadGraph by a package of the same face as radgraph 0.1.18, in a process of its own; the real one needs weights of 400 MB.
+"""F1-RadGraph by a stand-in for radgraph 0.1.18 in its own process; the real one needs weights of 400 MB.
 
-What it is given and what it returns is as that release has it: `RadGraph(model_type=,
-model_cache_dir=)`, called with a list of texts, gives annotations by "0", "1", ...; it
-prints, and a text that it cannot read is missing in what it returns.
+The stand-in has the interface of that release: `RadGraph(model_type=,
+model_cache_dir=)`, called with a list of texts, returns annotations by "0", "1", ...; it
+prints, and a text that it cannot read is missing in the result.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class RadGraph:
             raise RuntimeError(texts[0])
         if "lost" in texts[0]:
             return {}
-        made = self.tokenizer.encode_plus("a", "b", add_special_tokens=True, return_special_tokens_mask=True)
+        self.tokenizer.encode_plus("a", "b", add_special_tokens=True, return_special_tokens_mask=True)
         whole = self.tokenizer.build_inputs_with_special_tokens([7, 8])
         assert whole == [2, 7, 8, 3], whole
         entities = {}
@@ -99,7 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of packages with radgraph in it, as pip leaves one."""
+    """A folder of packages with radgraph, as pip installs it."""
     site = tmp_path_factory.mktemp("site")
     (site / "radgraph").mkdir()
     (site / "radgraph" / "__init__.py").write_text(PACKAGE)
@@ -124,7 +124,7 @@ def methods():
 before = methods()
 folder = sys.argv[2]
 pairs = [("No effusion", "no effusion"), ("No effusion", "effusion"), ("", "effusion"), ("effusion", " \\n"), ("", "")]
-found = {
+report = {
     "partial": f1_radgraph(folder, pairs),
     "exact": f1_radgraph(folder, pairs, exact_case=True),
     "complete": f1_radgraph(folder, pairs, reward="complete"),
@@ -133,49 +133,51 @@ found = {
     "identity": radgraph_identity(folder, reward="simple"),
     "errors": [],
 }
-found["methods"] = [before, methods()]
+report["methods"] = [before, methods()]
 for text in ("a private crash", "a private lost"):
     try:
         radgraph_annotate(["fine", text], folder)
     except UsageError as error:
-        found["errors"].append(str(error))
+        report["errors"].append(str(error))
 try:
     (__import__("pathlib").Path(folder) / "weights.th").write_bytes(b"others")
     f1_radgraph(folder, pairs)
 except UsageError as error:
-    found["errors"].append(str(error))
-print("RESULT" + json.dumps(found))
+    report["errors"].append(str(error))
+print("RESULT" + json.dumps(report))
 """
 
 
 @pytest.mark.slow
 def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
     folder = make_radgraph(tmp_path / "mine")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(site), str(folder)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    (line,) = done.stdout.splitlines()  # the package's own lines do not come through
-    found: dict[str, Any] = json.loads(line.removeprefix("RESULT"))
-    # no, effusion with a relation; of the second effusion has none there.
-    assert found["partial"] == [1, 0, 0, 0, 0]
-    assert found["exact"] == [pytest.approx(0.5), 0, 0, 0, 0]
-    assert found["complete"] == [1, 0, 0, 0, 0]
-    assert found["none"] == []
-    assert found["annotations"][0] == {"entities": {}}
+    assert process.returncode == 0, process.stderr
+    (line,) = process.stdout.splitlines()  # the package's own lines are held back
+    report: dict[str, Any] = json.loads(line.removeprefix("RESULT"))
+    # "No effusion" is two entities with a relation; the lone "effusion" has none.
+    assert report["partial"] == [1, 0, 0, 0, 0]
+    assert report["exact"] == [pytest.approx(0.5), 0, 0, 0, 0]
+    assert report["complete"] == [1, 0, 0, 0, 0]
+    assert report["none"] == []
+    assert report["annotations"][0] == {"entities": {}}
     assert [
-        each["tokens"] for each in found["annotations"][1]["entities"].values()
+        entity["tokens"] for entity in report["annotations"][1]["entities"].values()
     ] == [
         "left",
         "\ufffd",
         "effusion",
     ]
-    assert found["methods"][0] == found["methods"][1]  # transformers is left as it was
-    identity = found["identity"]
+    assert (
+        report["methods"][0] == report["methods"][1]
+    )  # transformers is left as it was
+    identity = report["identity"]
     assert (identity["model"], identity["kind"], identity["encoder"]) == (
         "mine",
         "radgraph-xl",
@@ -186,12 +188,12 @@ def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
         "folded",
         "radgraph 0.1.18",
     )
-    crash, lost, broken = found["errors"]
+    crash, lost, broken = report["errors"]
     assert "mine cannot read text 2, of 15 characters (RuntimeError)" in crash
     assert "mine cannot read text 2, of 14 characters (no annotation came back)" in lost
     assert "mine: does not load with radgraph 0.1.18" in broken
-    assert "private" not in crash + lost + done.stderr
-    assert "RadGraph, texts: 3/3" in done.stderr
+    assert "private" not in crash + lost + process.stderr
+    assert "RadGraph, texts: 3/3" in process.stderr
     # Nothing is written into the user's folder.
     assert [path.name for path in (folder / "vocabulary").iterdir()] == [
         "radgraph-xl__ner_labels.txt"
@@ -201,8 +203,8 @@ def test_scores_by_the_package(site: Path, tmp_path: Path) -> None:
 def test_without_the_package_or_with_an_unknown_reward(folder: Path) -> None:
     for call in (
         radgraph_identity,
-        lambda place: radgraph_annotate(["a"], place),
-        lambda place: f1_radgraph(place, []),
+        lambda path: radgraph_annotate(["a"], path),
+        lambda path: f1_radgraph(path, []),
     ):
         with pytest.raises(
             MissingError, match="not installed: pip install 'radgraph==0.1.18'"
@@ -227,23 +229,23 @@ def test_a_package_that_does_not_load(
         radgraph_annotate(["a"], folder)
 
 
-def test_a_folder_that_lacks_something_or_has_another_form_is_refused(
-    tmp_path: Path,
-) -> None:
+def test_messages_about_incomplete_folders(tmp_path: Path) -> None:
     steps = "hf download StanfordAIMI/RRG_scorers radgraph-xl.tar.gz"
     with pytest.raises(MissingError, match=f"no such folder.*{steps}"):
         find_radgraph(tmp_path / "none")
     folder = make_radgraph(tmp_path / "mine")
-    (folder / "weights.th").unlink()
-    with pytest.raises(MissingError, match=f"no weights.th in it.*{steps}"):
-        find_radgraph(folder)
-    (folder / "weights.th").write_bytes(b"")
     (folder / "encoder" / "config.json").unlink()
     with pytest.raises(
         MissingError,
         match="no encoder/config.json in it.*hf download some/encoder .*--local-dir mine/encoder",
     ):
         find_radgraph(folder)
+    (folder / "weights.th").unlink()
+    with pytest.raises(MissingError, match=f"no weights.th in it.*{steps}"):
+        find_radgraph(folder)
+
+
+def test_the_labels_name_the_kind_or_else_the_folder(tmp_path: Path) -> None:
     folder = make_radgraph(tmp_path / "other", kind="another")
     with pytest.raises(
         UsageError,
@@ -255,41 +257,51 @@ def test_a_folder_that_lacks_something_or_has_another_form_is_refused(
     with pytest.raises(UsageError, match="labels of radgraph and echograph"):
         find_radgraph(folder)
     assert find_radgraph(folder.rename(tmp_path / "echograph")).kind == "echograph"
-    folder = tmp_path / "echograph"
-    other = json.loads(json.dumps(CONFIG))
-    other["model"]["embedder"]["token_embedders"]["bert"]["model_name"] = "some/other"
-    for content, message in (
-        (other, "names two encoders, some/encoder and some/other"),
-        ({"model": {}}, "is not that of a RadGraph model"),
-        ([], "is not that of a RadGraph model"),
-    ):
-        write_json(folder / "config.json", content)
-        with pytest.raises(UsageError, match=message):
-            find_radgraph(folder)
-    (folder / "config.json").write_text("{")
-    with pytest.raises(UsageError, match="is not that of a RadGraph model"):
+
+
+OTHER_EMBEDDER = {"token_embedders": {"bert": {"model_name": "some/other"}}}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            json.dumps(CONFIG | {"model": {"embedder": OTHER_EMBEDDER}}),
+            "names two encoders, some/encoder and some/other",
+        ),
+        ('{"model": {}}', "is not that of a RadGraph model"),
+        ("[]", "is not that of a RadGraph model"),
+        ("{", "is not that of a RadGraph model"),
+    ],
+)
+def test_messages_about_configurations(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    folder = make_radgraph(tmp_path / "mine")
+    (folder / "config.json").write_text(content)
+    with pytest.raises(UsageError, match=message):
         find_radgraph(folder)
 
 
-def test_what_the_package_is_given_and_what_is_told(tmp_path: Path) -> None:
+def test_files_staged_for_the_package_and_the_identity(tmp_path: Path) -> None:
     folder = make_radgraph(tmp_path / "mine")
-    found = find_radgraph(folder)
-    with staged(found) as cache:
+    files = find_radgraph(folder)
+    with staged(files) as cache:
         model = cache / "radgraph-xl"
-        told = json_of(model / "config.json")
-        assert told["dataset_reader"]["token_indexers"]["bert"]["model_name"] == str(
+        config = json_of(model / "config.json")
+        assert config["dataset_reader"]["token_indexers"]["bert"]["model_name"] == str(
             folder / "encoder"
         )
         assert (model / "weights.th").read_bytes() == b"weights"
     assert not cache.exists()
     assert json_of(folder / "config.json") == CONFIG
-    before = found.identity()
+    before = files.identity()
     assert str(tmp_path) not in json.dumps(before)
     (folder / "encoder" / "model.safetensors").write_bytes(b"not read")
-    assert found.identity() == before
+    assert files.identity() == before
     (folder / "encoder" / "tokenizer.json").write_text("{}")
-    changed = found.identity()
+    changed = files.identity()
     assert changed["layout"] != before["layout"]
     assert changed["weights"] == before["weights"]
     (folder / "weights.th").write_bytes(b"others")
-    assert found.identity()["weights"] != before["weights"]
+    assert files.identity()["weights"] != before["weights"]

@@ -1,4 +1,4 @@
-"""`ray/`: workers of a real Ray on this machine answer as one process does; what is decided before needs no Ray."""
+"""`ray/`: workers of a real Ray on this machine answer as one process does; tests of plans and options need no Ray."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.errors import MissingError, RefusedError, UsageError
-from medical_tasks.guard.policy import Subject, protect
+from medical_tasks.guard.policy import protect
 from medical_tasks.models import ray_model
 from medical_tasks.models.base import Answer, Failure
 from medical_tasks.models.local_model import ChoicePrompt, LocalSetup, plan_texts
@@ -22,9 +22,9 @@ from medical_tasks.models.opening import open_model
 from tests.case_tables import tabled
 from tests.models.choice_runs import CHOICES, choose
 from tests.models.local_runs import QUESTIONS, Opener, answers, results
-from tests.models.toy_texts import ask
+from tests.models.toy_texts import NOTES, ask
 
-# Ray's own, of its settings.
+# Ray's own warnings, about its settings.
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
@@ -36,7 +36,9 @@ needs_ray = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def two(toy_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def two_workers(
+    toy_model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
     options = {
         "address": "local",
         "workers": "2",
@@ -53,37 +55,37 @@ def two(toy_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 @needs_ray
 def test_two_workers_score_choices_as_one_process_does(
-    two: Any, opened: Opener, toy_model: Path
+    two_workers: Any, opened: Opener, toy_model: Path
 ) -> None:
-    one = opened(toy_model, batch_size="2")
-    assert (two.identity, two.endpoint) == (one.identity, None)
-    assert answers(two, CHOICES) == answers(one, CHOICES)
+    single = opened(toy_model, batch_size="2")
+    assert (two_workers.identity, two_workers.endpoint) == (single.identity, None)
+    assert answers(two_workers, CHOICES) == answers(single, CHOICES)
 
 
 @needs_ray
-def test_a_worker_is_killed_and_the_answers_are_those_of_one_process(
-    two: Any, opened: Opener, toy_model: Path, capfd: pytest.CaptureFixture[str]
+def test_answers_are_those_of_one_process_though_a_worker_is_killed(
+    two_workers: Any, opened: Opener, toy_model: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from ray._private.state import actors  # the public list of actors needs a dashboard
 
     questions = [*QUESTIONS, ask("long", "chest pain " * 3000)]
-    found: dict[str, Answer | Failure] = {}
+    outcomes: dict[str, Answer | Failure] = {}
     killed: list[int] = []
 
     def on_result(result: Answer | Failure) -> None:
-        found[result.key] = result
+        outcomes[result.key] = result
         alive = [
-            one["Pid"]
-            for one in actors().values()
-            if "(Worker)" in one["ActorClassName"] and one["State"] == "ALIVE"
+            actor["Pid"]
+            for actor in actors().values()
+            if "(Worker)" in actor["ActorClassName"] and actor["State"] == "ALIVE"
         ]
-        if len(found) > 2 and alive and not killed:
+        if len(outcomes) > 2 and alive and not killed:
             killed.append(alive[0])
             os.kill(alive[0], signal.SIGKILL)
 
-    two.generate(questions, on_result)
+    two_workers.generate(questions, on_result)
     assert len(killed) == 1
-    assert found == results(opened(toy_model, batch_size="2"), questions)
+    assert outcomes == results(opened(toy_model, batch_size="2"), questions)
     assert "retr" not in "".join(capfd.readouterr())
 
 
@@ -108,8 +110,8 @@ def test_rows_of_choices_are_whole_batches_of_one_process(
     assert spread == list(plan_texts(list(prompts.values()), size))
 
 
-def test_a_worker_tells_its_errors_in_one_line(toy_model: Path) -> None:
-    def told(target: str, **identity: str) -> None:
+def test_errors_of_a_worker_are_one_line(toy_model: Path) -> None:
+    def run_worker(target: str, **identity: str) -> None:
         worker = ray_model.Worker(
             name=f"hf/{target}", options={}, identity=identity, nodes=()
         )
@@ -120,10 +122,10 @@ def test_a_worker_tells_its_errors_in_one_line(toy_model: Path) -> None:
         UsageError,
         match=r"worker on .*: another model or other packages .*weights \S+, not other",
     ):
-        told(str(toy_model), weights="other")
+        run_worker(str(toy_model), weights="other")
     with pytest.raises(MissingError, match=r"worker on .*nowhere: no such folder"):
-        told("/nowhere")
-    # Not one of this package's: a fault, which the guard holds back.
+        run_worker("/nowhere")
+    # An error of another type is a fault, whose text the guard holds back.
     with pytest.raises(RuntimeError, match=r"KeyError of a worker on .*: 'text'"):
         ray_model._read(ray_model._written(KeyError("text")))
 
@@ -148,7 +150,7 @@ def test_wrong_arguments(
         open_model("ray/toy", options | {"engine": "hf"}, log_dir=tmp_path)
 
 
-def test_workers_are_as_many_as_fit() -> None:
+def test_there_are_as_many_workers_as_fit() -> None:
     two, gpu = [{"CPU": 8.0}, {"CPU": 4.0}], [{"CPU": 16.0, "GPU": 4.0}]
     assert ray_model._shape("ray/m", {}, two) == (2, 4, 0)
     assert ray_model._shape("ray/m", {"workers": 3}, two) == (3, 2, 0)
@@ -160,7 +162,7 @@ def test_workers_are_as_many_as_fit() -> None:
         ray_model._shape("ray/m", {"workers": 3, "cpus_per_worker": 8}, two)
 
 
-def test_credentialed_text_goes_to_no_machine_of_a_cluster_that_was_not_attested(
+def test_credentialed_text_is_refused_for_a_cluster_without_attestation(
     toy_model: Path,
 ) -> None:
     from medical_tasks.models.checkpoint import find_checkpoint
@@ -169,9 +171,8 @@ def test_credentialed_text_goes_to_no_machine_of_a_cluster_that_was_not_attested
     cluster = ray_model._Cluster(address="127.0.0.1:6379", nodes=nodes, shape=(1, 1, 0))
     setup = LocalSetup("ray/toy", find_checkpoint(str(toy_model), revision=None), {})
     model = ray_model.RayModel(setup, cluster, {})
-    secret = Subject(name="t", dataset="d", access="credentialed", rule="its rule")
     with (
-        protect([secret]),
+        protect([NOTES]),
         pytest.raises(
             RefusedError,
             match=r"may not be sent to 10.0.0.7 \(workers of a Ray cluster.*address=local",

@@ -1,4 +1,4 @@
-"""Models that refuse what every server took before, and that reason before they answer."""
+"""Models that refuse common settings, and that reason before they answer."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from medical_tasks.models.endpoint import EndpointModel, open_endpoint
 from medical_tasks.models.inspect_reply import Seen
 from medical_tasks.models.refusals import LEFT_OUT, Adaptations, refused_names
 from medical_tasks.runs.results import read_items, read_results
+from tests.fault_server import hashed_answer
 from tests.models.fake_providers import (
     REASONING,
     THOUGHT,
@@ -25,32 +26,20 @@ from tests.models.fake_providers import (
     MistralServer,
     OpenAIServer,
     OpenRouterServer,
-    hashed_answer,
 )
 from tests.models.local_runs import answers
+from tests.models.toy_texts import numbered
 
 ADAPTED = {"max_tokens": "max_completion_tokens", "temperature": LEFT_OUT}
 
 
-def questions(
-    count: int, *, size: int = 1000, stop: tuple[str, ...] = ()
-) -> list[Request]:
-    return [
-        Request(
-            key=f"k{number}",
-            messages=(
-                {"role": "user", "content": f"question {number} " + "word " * 40},
-            ),
-            max_new_tokens=size,
-            stop=stop,
-        )
-        for number in range(count)
-    ]
-
-
-def opened(server: FakeProvider, model: str = "gpt-5", **given: str) -> EndpointModel:
-    options = {"base_url": server.base_url, "api_key_env": "FAKE_KEY", **given}
+def opened(server: FakeProvider, model: str = "gpt-5", **more: str) -> EndpointModel:
+    options = {"base_url": server.base_url, "api_key_env": "FAKE_KEY", **more}
     return open_endpoint(f"openai-api/fake/{model}", options=options)
+
+
+def questions(count: int, *, stop: tuple[str, ...] = ()) -> list[Request]:
+    return numbered(count, more=" word" * 40, size=1000, stop=stop)
 
 
 @pytest.fixture(autouse=True)
@@ -58,25 +47,26 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_KEY", "sk-fake-0123456789")
 
 
-def test_the_suites_own_settings_are_adapted_once_and_said_once(
+def test_the_suites_own_settings_are_adapted_and_noted_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with OpenAIServer() as server:
         model = opened(server, concurrency="4", reasoning_effort="low")
         first = answers(model, questions(12))
-        asked = len(server.calls)
+        calls = len(server.calls)
         again = answers(model, questions(3))
-    texts = {key: hashed_answer(question["messages"][-1]["content"]) for key, question in (
-        (request.key, {"messages": request.messages}) for request in questions(12)
-    )}  # fmt: skip
+    texts = {
+        request.key: hashed_answer(str(request.messages[0]["content"]))
+        for request in questions(12)
+    }
     assert {key: answer.text for key, answer in first.items()} == texts
     for answer in (*first.values(), *again.values()):
         assert answer.adapted == ADAPTED
         assert answer.reasoning_tokens == REASONING["low"]
         assert answer.output_tokens == REASONING["low"] + 2
         assert (answer.cached_tokens, answer.served_model) == (32, "gpt-5-2025-08-07")
-    # Each of the four in flight may learn both refusals, and nobody after them.
-    assert asked <= 12 + 2 * 4
+    # Each of the four in flight may meet both refusals, and no later request does.
+    assert calls <= 12 + 2 * 4
     assert server.bodies[-1] == {
         "model": "gpt-5",
         "messages": server.bodies[-1]["messages"],
@@ -95,7 +85,7 @@ def test_the_suites_own_settings_are_adapted_once_and_said_once(
     ]
 
 
-def test_a_stop_word_that_is_refused_ends_the_answer_all_the_same() -> None:
+def test_a_refused_stop_word_cuts_the_answer_all_the_same() -> None:
     with OpenAIServer(answer=lambda _: "the answer is END of it") as server:
         (answer,) = answers(opened(server), questions(1, stop=("END", "of"))).values()
     assert (answer.text, answer.finish) == ("the answer is ", "stop")
@@ -112,7 +102,7 @@ def test_a_stop_word_that_is_refused_ends_the_answer_all_the_same() -> None:
         ({"extra_body": '{"reasoning_effort": "none"}'}, "reasoning_effort=none"),
     ],
 )
-def test_a_setting_of_the_users_that_is_refused_ends_the_run_and_is_named(
+def test_a_refused_setting_of_the_user_ends_the_run_and_is_named(
     settings: dict[str, str], named: str
 ) -> None:
     with OpenAIServer() as server, pytest.raises(UsageError) as error:
@@ -123,7 +113,7 @@ def test_a_setting_of_the_users_that_is_refused_ends_the_run_and_is_named(
     assert len(server.calls) < 60
 
 
-def test_a_model_without_reasoning_says_so_of_the_effort() -> None:
+def test_a_model_without_reasoning_refuses_the_effort() -> None:
     with (
         OpenAIServer() as server,
         pytest.raises(UsageError, match="refuses reasoning_effort=high"),
@@ -131,7 +121,7 @@ def test_a_model_without_reasoning_says_so_of_the_effort() -> None:
         answers(opened(server, "gpt-4o", reasoning_effort="high"), questions(2))
 
 
-def test_routers_name_the_provider_and_tell_the_reasoning() -> None:
+def test_replies_of_routers_have_provider_and_reasoning() -> None:
     for kind, provider in ((OpenRouterServer, "Novita"), (HFRouterServer, "together")):
         with kind() as server:
             (answer,) = answers(opened(server, "org/model"), questions(1)).values()
@@ -140,9 +130,7 @@ def test_routers_name_the_provider_and_tell_the_reasoning() -> None:
         assert answer.adapted == {}
 
 
-def test_parts_of_reasoning_are_told_apart_and_a_refused_list_of_fields_is_read() -> (
-    None
-):
+def test_mistrals_reasoning_and_refused_fields_are_read() -> None:
     with MistralServer() as server:
         (answer,) = answers(opened(server, "magistral-medium"), questions(1)).values()
         with pytest.raises(UsageError, match="refuses seed=3"):
@@ -151,7 +139,7 @@ def test_parts_of_reasoning_are_told_apart_and_a_refused_list_of_fields_is_read(
     assert answer.text.startswith("answer ")
 
 
-def test_settings_go_to_the_server_as_they_are() -> None:
+def test_settings_are_sent_unchanged() -> None:
     extra = {"provider": {"order": ["a", "b"]}, "verbosity": "low"}
     settings = {
         "top_k": "20",
@@ -180,7 +168,7 @@ def test_settings_go_to_the_server_as_they_are() -> None:
         opened(server, extra_body='{"messages": []}')
 
 
-def test_what_a_run_took_and_adapted_stays_with_it(
+def test_a_run_keeps_its_usage_and_adaptations(
     demo_home: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with OpenAIServer() as server:
@@ -220,7 +208,7 @@ def test_what_a_run_took_and_adapted_stays_with_it(
     )
 
 
-def test_answers_that_reasoning_ate_are_loud(
+def test_a_warning_counts_the_answers_emptied_by_reasoning(
     demo_home: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with OpenAIServer() as server:
@@ -239,8 +227,8 @@ def test_answers_that_reasoning_ate_are_loud(
         assert main(run) == 0
     entry = read_results(here / "run")["tasks"]["medcalc"]
     assert entry["thought_only"] == entry["n_items"]
-    said = f"WARNING: {entry['n_items']} answers are EMPTY, since reasoning used up all tokens allowed."
-    assert said in capsys.readouterr().out
+    warning = f"WARNING: {entry['n_items']} answers are EMPTY, since reasoning used up all tokens allowed."
+    assert warning in capsys.readouterr().out
 
 
 ANY = (
@@ -255,7 +243,7 @@ ERRORS = ANY | PARTS | st.builds(lambda inner: {"error": inner}, PARTS)
 
 
 @given(ERRORS)
-def test_any_error_is_read_and_no_refusal_is_learnt_without_end(error: object) -> None:
+def test_any_error_is_read_and_adaptations_come_to_an_end(error: object) -> None:
     sent = {
         "model": "m",
         "messages": [],
@@ -290,7 +278,7 @@ def test_any_error_is_read_and_no_refusal_is_learnt_without_end(error: object) -
         (None, ""),
     ],
 )
-def test_a_name_from_a_server_cannot_be_a_text_that_it_was_sent(
+def test_a_name_from_a_server_is_kept_only_if_it_looks_like_a_name(
     named: object, kept: str
 ) -> None:
     assert safe_name(named) == kept

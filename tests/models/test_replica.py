@@ -1,4 +1,4 @@
-"""The pace of one server, in time that passes by itself: nothing here waits."""
+"""The pace of requests to one server, in simulated time: no test here waits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IN_FLIGHT = 16
 
 
 class _Jumping(selectors.DefaultSelector):
-    """Lets no time pass, and says that it did."""
+    """Advances a clock in place of waiting."""
 
     now = 0.0
 
@@ -31,7 +31,7 @@ class _Jumping(selectors.DefaultSelector):
 def seconds(
     takes: Callable[[float], bool], count: int, wait: float | None
 ) -> tuple[float, int]:
-    """How long a server that answers at once is asked for, and how often it refuses."""
+    """How long `count` requests take at a server that answers at once, and how often it refuses."""
     selector = _Jumping()
     loop = asyncio.SelectorEventLoop(selector)
     loop.time = lambda: selector.now  # type: ignore[method-assign]
@@ -57,7 +57,7 @@ def seconds(
 
 
 def limit(number: int, per: float = 1.0) -> Callable[[float], bool]:
-    """At most so many requests in any span of time."""
+    """A server that accepts at most `number` requests in any `per` seconds."""
     taken: deque[float] = deque()
 
     def takes(now: float) -> bool:
@@ -85,7 +85,12 @@ def limit(number: int, per: float = 1.0) -> Callable[[float], bool]:
             1.0,
             300,
         ),  # a minute's requests at once, then none for the rest of it
-        (1, 0.05, 1.0, 1000),  # says "1 s" for 0.05 s: the rate is found by trying
+        (
+            1,
+            0.05,
+            1.0,
+            1000,
+        ),  # asks to wait 1 s for 0.05 s: the rate is found by trying
     ],
 )
 def test_a_limit_is_found_and_used(
@@ -96,11 +101,11 @@ def test_a_limit_is_found_and_used(
     assert refused < IN_FLIGHT + count
 
 
-def test_a_server_without_a_limit_is_asked_at_once() -> None:
+def test_requests_to_a_server_without_a_limit_do_not_wait() -> None:
     assert seconds(lambda now: True, 1000, None) == (0.0, 0)
 
 
-def test_a_429_uses_up_no_attempt() -> None:
+def test_a_429_does_not_use_up_a_retry() -> None:
     async def ask(base_url: str) -> int:
         settings = ChatSettings(base_url=base_url, model="m", max_retries=0)
         async with ChatClient(settings) as client:

@@ -3,13 +3,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from medical_tasks.cli.entry import main
-from medical_tasks.data.fetching import build_dataset
 from medical_tasks.errors import MissingError, RefusedError, UsageError
 from medical_tasks.guard import policy
 from medical_tasks.models.base import Answer, Failure
@@ -18,11 +16,11 @@ from medical_tasks.models.opener import deciding_args
 from tests.fault_server import Call, Fault, FaultServer
 from tests.models.local_runs import results
 from tests.models.toy_server import model_at
-from tests.models.toy_texts import ask
+from tests.models.toy_texts import NOTES, numbered
 
 
 class Replica(FaultServer):
-    """A server that lists its model; `refused`: the numbers of the requests on which it hangs up."""
+    """A server that lists its model; `refused`: the numbers of the requests whose connection it closes."""
 
     lists_models = True
     model, length = "toy", 4096
@@ -52,28 +50,30 @@ def over(*servers: Replica, **more: Any) -> EndpointModel:
     )
 
 
-QUESTIONS = [ask(f"k{i}", f"question {i}", size=16) for i in range(60)]
+QUESTIONS = numbered(60)
 
 
-def test_load_decides_and_a_killed_replica_costs_no_answer(
+def test_idle_replicas_get_more_requests_and_a_killed_one_loses_no_answer(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    got: list[Answer | Failure] = []
+    outcomes: list[Answer | Failure] = []
     with Replica() as quick, Replica() as slow, ExitStack() as life:
         killed = life.enter_context(Replica())
         slow.held = held = threading.Event()
         model = over(quick, slow, killed, concurrency=6)
 
         def take(result: Answer | Failure) -> None:
-            got.append(result)
-            if len(got) == 20:
+            outcomes.append(result)
+            if len(outcomes) == 20:
                 life.close()
-            if len(got) == len(QUESTIONS) - 3:
+            if len(outcomes) == len(QUESTIONS) - 3:
                 held.set()  # all others are answered
 
         model.generate(QUESTIONS, take)
-    assert sorted(each.key for each in got) == sorted(each.key for each in QUESTIONS)
-    assert all(isinstance(each, Answer) for each in got)
+    assert sorted(item.key for item in outcomes) == sorted(
+        item.key for item in QUESTIONS
+    )
+    assert all(isinstance(item, Answer) for item in outcomes)
     assert len(slow.chats) <= 3 < len(quick.chats)
     assert (
         capfd.readouterr().err
@@ -81,21 +81,22 @@ def test_load_decides_and_a_killed_replica_costs_no_answer(
     )
 
 
-def test_a_replica_comes_back_and_another_model_in_its_place_does_not(
+def test_a_replica_that_answers_again_is_used_unless_its_model_changed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("medical_tasks.models.wire.FIRST_ABSENCE_S", 0.0)
-    # One request at a time and no waits: the order is certain. Of two idle replicas the
-    # first is asked.
+    # With one request at a time and no waits the order is certain: of two idle replicas
+    # the first gets it.
     with Replica() as first, Replica() as second:
         first.refused = (4, 5, 6)  # the list of models and two questions were answered
         model = over(first, second, concurrency=1)
         assert all(
-            isinstance(each, Answer) for each in results(model, QUESTIONS[:8]).values()
+            isinstance(outcome, Answer)
+            for outcome in results(model, QUESTIONS[:8]).values()
         )
         assert second.chats == [f"question {i}" for i in (2, 3, 4)]
         second.model, first.refused = "other", range(12, 99)
-        second.refused = range(5, 6)  # is lost, and another server has the port
+        second.refused = range(5, 6)  # it stops, and another server has the port
         with pytest.raises(MissingError, match="nothing answers at"):
             results(model, QUESTIONS[8:])
     assert second.chats[3:] == ["question 9"]
@@ -107,7 +108,7 @@ def test_a_replica_comes_back_and_another_model_in_its_place_does_not(
 
 
 @pytest.mark.parametrize(("name", "length"), [("other", 4096), ("toy", 2048)])
-def test_replicas_that_serve_something_else_are_refused_before_any_question(
+def test_replicas_that_serve_another_model_or_length_are_refused_at_once(
     name: str, length: int
 ) -> None:
     with Replica() as first, Replica() as second:
@@ -119,27 +120,15 @@ def test_replicas_that_serve_something_else_are_refused_before_any_question(
     assert not first.chats + second.chats
 
 
-def test_a_run_goes_on_with_those_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.usefixtures("demo_home")
+def test_a_run_continues_with_other_replicas(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("MEDICAL_TASKS_HOME", str(tmp_path / "home"))
-    build_dataset(
-        "medcalc_bench",
-        source=None,
-        config="demo",
-        out=tmp_path / "data" / "medcalc_bench",
-    )
-    words = [
-        "run",
-        "--tasks=medcalc",
-        "--config=demo",
-        f"--data={tmp_path / 'data'}",
-        f"--out={tmp_path / 'run'}",
-    ]
+    command = "run --tasks medcalc --config demo --out run --model openai-api/host/toy"
 
     def run(*urls: str, more: str = "") -> int:
         args = f"base_url={' '.join(urls)},max_retries=0{more}"
-        return main([*words, "--model=openai-api/host/toy", f"--model-args={args}"])
+        return main([*command.split(), "--model-args", args])
 
     with Replica() as first, Replica() as second:
         first.refused = second.refused = range(5, 999)
@@ -148,22 +137,19 @@ def test_a_run_goes_on_with_those_left(
             f"nothing answers at {first.base_url}, {second.base_url} (model 'toy')"
             in capsys.readouterr().err
         )
-        asked = set(first.chats[:3] + second.chats[:3])
+        answered = set(first.chats[:3] + second.chats[:3])
         first.refused = ()
         assert run(second.base_url, first.base_url) == 0
-        assert not asked & set(first.chats[4:])
-        known = len(first.chats)
+        assert not answered & set(first.chats[4:])
+        count = len(first.chats)
         assert run(first.base_url, more=",served=toy") == 0
-        assert len(first.chats) == known
+        assert len(first.chats) == count
         assert run(first.base_url) == 2
 
 
-def test_every_replica_is_asked_of_the_guard() -> None:
+def test_the_data_guard_checks_every_replica() -> None:
     far = "http://api.remote.example/v1"
-    subject = policy.Subject(
-        name="notes", dataset="notes", access="credentialed", rule="its text stays"
-    )
-    with Replica() as near, policy.protect([subject]):
+    with Replica() as near, policy.protect([NOTES]):
         model = model_at(near, replicas=(far,))
         for ask_it in (
             lambda: policy.require_endpoint(model.endpoint, "model"),
@@ -174,7 +160,7 @@ def test_every_replica_is_asked_of_the_guard() -> None:
     assert near.calls == []
 
 
-def test_addresses_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_addresses_in_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "MY_HOST_BASE_URL", "http://a:1/v1/, http://b:1/v1\nhttp+unix://%2Ftmp%2Fc/v1"
     )
@@ -189,15 +175,24 @@ def test_addresses_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     with model.asking() as settings:
         assert settings.concurrency == 48
-    for text, said in (
+
+
+@pytest.mark.parametrize(
+    ("urls", "message"),
+    [
         ("http://a/v1 http://a/v1/", "given twice"),
         ("http://a/v1,b:1/v1", "white space between"),
         (",", "not set up"),
-    ):
-        with pytest.raises((UsageError, MissingError), match=said):
-            open_endpoint("openai-api/my-other/m", options={"base_url": text})
-    for args in (
-        {"base_url": "http://a http://b"},
-        {"base_url": "http://c", "served": "m"},
-    ):
-        assert deciding_args("openai-api/my-host/m", args) == {}
+    ],
+)
+def test_messages_about_wrong_addresses(urls: str, message: str) -> None:
+    with pytest.raises((UsageError, MissingError), match=message):
+        open_endpoint("openai-api/my-other/m", options={"base_url": urls})
+
+
+@pytest.mark.parametrize(
+    "args",
+    [{"base_url": "http://a http://b"}, {"base_url": "http://c", "served": "m"}],
+)
+def test_addresses_of_a_named_model_decide_no_answer(args: dict[str, str]) -> None:
+    assert deciding_args("openai-api/my-host/m", args) == {}

@@ -35,9 +35,9 @@ from tests.models.toy_server import program
 from tests.models.toy_texts import CASES, ask
 from tests.support import ROOT, alive
 
-# A server with a worker in its own session, as big servers have. Both write their pids,
-# so that tests can look for them. Arguments: port, file for the pids, and `stubborn` to
-# ignore SIGTERM.
+# A server with a worker in its own session, as big servers have. It writes both pids to
+# a file for the tests. Arguments: port, file for the pids, and `stubborn` to ignore
+# SIGTERM.
 SERVER = """
 import json, os, pathlib, signal, subprocess, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -69,13 +69,13 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 30.0) -> bool:
+def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if what():
+        if condition():
             return True
         time.sleep(0.02)
-    return what()
+    return condition()
 
 
 def pids_of(file: Path) -> list[int]:
@@ -109,7 +109,7 @@ def started(server: ManagedServer) -> Iterator[None]:
         server.stop()
 
 
-def test_server_starts_once_answers_and_is_gone_however_often_it_is_stopped(
+def test_a_server_starts_once_answers_and_can_be_stopped_repeatedly(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "logs").mkdir()
@@ -130,9 +130,7 @@ def test_server_starts_once_answers_and_is_gone_however_often_it_is_stopped(
         server.start()
 
 
-def test_server_that_does_not_come_up_is_told_with_the_last_lines_of_its_log(
-    tmp_path: Path,
-) -> None:
+def test_a_server_that_is_not_ready_in_time_is_stopped(tmp_path: Path) -> None:
     server = small_server(tmp_path, ready=False, timeout=1.5)
     with pytest.raises(
         MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"
@@ -140,34 +138,35 @@ def test_server_that_does_not_come_up_is_told_with_the_last_lines_of_its_log(
         server.start()
     assert not server.running()
     assert not any(alive(pid) for pid in pids_of(tmp_path / "pids"))
+
+
+def failed_start(folder: Path, *command: str) -> str:
+    """The message about a server whose command does not start it."""
     server = ManagedServer(
-        command=["/no/such/program"],
+        command=command,
         ready=lambda: False,
-        log=tmp_path / "log",
-        timeout=30.0,
-    )
-    with pytest.raises(
-        MissingError, match="(?s)exit code 127.*cannot start /no/such/program"
-    ):
-        server.start()
-    script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
-    server = ManagedServer(
-        command=[sys.executable, "-c", script],
-        ready=lambda: False,
-        log=tmp_path / "log",
+        log=folder / "log",
         timeout=30.0,
         grace=1.0,
     )
-    with pytest.raises(
-        MissingError, match="ended with exit code 3 before it answered"
-    ) as caught:
+    with pytest.raises(MissingError) as caught:
         server.start()
-    lines = [
-        line.strip()
-        for line in str(caught.value).splitlines()
-        if line.strip().startswith("line ")
+    return str(caught.value)
+
+
+def test_the_message_about_a_server_that_ends_has_the_last_lines_of_its_log(
+    tmp_path: Path,
+) -> None:
+    message = failed_start(tmp_path, "/no/such/program")
+    assert "exit code 127" in message
+    assert "cannot start /no/such/program" in message
+    script = "import sys; [print('line', i) for i in range(50)]; sys.exit(3)"
+    message = failed_start(tmp_path, sys.executable, "-c", script)
+    assert "ended with exit code 3 before it answered" in message
+    lines = [line.strip() for line in message.splitlines()]
+    assert [line for line in lines if line.startswith("line ")] == [
+        f"line {i}" for i in range(30, 50)
     ]
-    assert lines == [f"line {i}" for i in range(30, 50)]
 
 
 def test_error_while_waiting_stops_the_server(tmp_path: Path) -> None:
@@ -187,7 +186,7 @@ PARENT = """
 import os, pathlib, signal, sys, time
 sys.path.insert(0, sys.argv[1])
 from tests.models.test_server import small_server
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a suite under nohup hands down that hangups are ignored
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, children inherit that hangups are ignored
 server = small_server(pathlib.Path(sys.argv[2]), *sys.argv[4:], grace=1.0)
 server.start()
 if sys.argv[3] == "forked":
@@ -205,7 +204,7 @@ time.sleep(600)
 
 
 @pytest.mark.parametrize(
-    ("how", "number", "more"),
+    ("ending", "number", "arguments"),
     [
         ("returns", None, []),
         ("raises", None, []),
@@ -217,12 +216,12 @@ time.sleep(600)
         for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     ],
 )
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads processes from /proc")
 def test_no_process_outlives_the_run(
-    tmp_path: Path, how: str, number: signal.Signals | None, more: list[str]
+    tmp_path: Path, ending: str, number: signal.Signals | None, arguments: list[str]
 ) -> None:
     parent = subprocess.Popen(
-        [sys.executable, "-c", PARENT, str(ROOT), str(tmp_path), how, *more],
+        [sys.executable, "-c", PARENT, str(ROOT), str(tmp_path), ending, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
     assert parent.stdout is not None
@@ -243,8 +242,8 @@ def test_no_process_outlives_the_run(
             os.killpg(parent.pid, signal.SIGKILL)  # the forked child of one case
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
-def test_killed_supervisor_takes_the_server_with_it(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="reads processes from /proc")
+def test_a_server_ends_with_its_killed_supervisor(tmp_path: Path) -> None:
     server = small_server(tmp_path)
     server.start()
     main, worker = pids_of(tmp_path / "pids")
@@ -254,14 +253,14 @@ def test_killed_supervisor_takes_the_server_with_it(tmp_path: Path) -> None:
     os.kill(supervisor, signal.SIGKILL)
     assert wait_for(lambda: not alive(main))
     server.stop()
-    # a worker in its own session is the server's to end in this last resort
+    # in this last resort a worker in its own session would be the server's to end
     os.kill(worker, signal.SIGKILL)
 
 
 # The probe.
 
 
-def test_probe_says_ready_only_for_an_answer_and_raises_what_no_waiting_cures() -> None:
+def test_the_probe_waits_for_an_answer_and_raises_lasting_errors() -> None:
     plan = [Fault.status_code(503), Fault.status_code(404), Fault.cut(), Fault.refuse()]
     with FaultServer(plan, key="k") as server:
         assert [answers_chat(server.base_url, "m", api_key="k") for _ in range(5)] == [
@@ -327,7 +326,7 @@ def test_version_of_vllm_and_nodes_of_gpus(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("device", "flags", "cpu"), CASES["wants_cpu"])
-def test_flags_and_who_wants_the_cpu(
+def test_flags_and_whether_they_ask_for_the_cpu(
     device: str | None, flags: list[str], cpu: bool
 ) -> None:
     assert wants_cpu(device, read_flags(shlex.join([*flags, "--x", "a b"]))) is cpu
@@ -349,7 +348,7 @@ def test_flags_that_would_open_the_server_or_log_questions(flags: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A model folder in form alone: enough for all that happens before a model is loaded."""
+    """A model's folder without real weights: enough for all that happens before it is loaded."""
     path = tmp_path / "small-model"
     path.mkdir()
     (path / "config.json").write_text('{"model_type": "llama"}')
@@ -359,7 +358,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def fake_vllm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program that takes vLLM's command line and serves with the small server."""
+    """A program that accepts vLLM's command line and runs the small server."""
     (tmp_path / "server.py").write_text(SERVER)
     path = program(
         tmp_path / "env" / "bin" / "vllm",
@@ -375,7 +374,7 @@ def fake_vllm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_vllm_server_is_started_for_the_first_question_and_stopped(
+def test_a_vllm_server_starts_at_the_first_question_and_is_stopped(
     tmp_path: Path, folder: Path, fake_vllm: Path
 ) -> None:
     options = {
@@ -394,14 +393,14 @@ def test_vllm_server_is_started_for_the_first_question_and_stopped(
     try:
         assert results(model, []) == {}
         assert not (tmp_path / "pids").exists()
-        found = [
+        texts = [
             answers(model, [ask("k", "hello", size=4)])["k"].text for _ in range(2)
         ]
         pids = pids_of(tmp_path / "pids")
     finally:
         model.close()
         model.close()
-    assert found == ["pong", "pong"]
+    assert texts == ["pong", "pong"]
     assert not any(alive(pid) for pid in pids)
     log = (tmp_path / "private" / "vllm-server.log").read_text().splitlines()
     (command,) = (line for line in log if line.startswith("command:"))
@@ -412,7 +411,7 @@ def test_vllm_server_is_started_for_the_first_question_and_stopped(
     )
     assert f"path: {fake_vllm.parent} 1" in log
     served_lines = {line for line in log if line.startswith("served")}
-    (line,) = served_lines  # probe and questions carry the same key, made for this run
+    (line,) = served_lines  # probe and questions have the same key, made for this run
     word, name, key = line.split()
     assert (word, name, len(key)) == ("served", "small-model", 32)
     assert key not in str(model.identity)
@@ -451,7 +450,7 @@ def test_identity_of_a_served_model(
     }
 
 
-def test_server_that_dies_on_the_way_is_told_with_its_log(
+def test_the_message_about_a_server_that_dies_names_its_log(
     tmp_path: Path, folder: Path, fake_vllm: Path
 ) -> None:
     model = open_served(
@@ -459,24 +458,24 @@ def test_server_that_dies_on_the_way_is_told_with_its_log(
         options={"device": "cpu", "max_retries": "0", "concurrency": "1"},
         log_dir=tmp_path,
     )
-    asked = [ask(f"k{i}", "die" if i == 1 else "hello", size=4) for i in range(30)]
-    found: list[Answer | Failure] = []
+    requests = [ask(f"k{i}", "die" if i == 1 else "hello", size=4) for i in range(30)]
+    outcomes: list[Answer | Failure] = []
     try:
         with pytest.raises(
             MissingError,
             match="model server has ended by itself; its log is .*vllm-server.log",
         ):
-            model.generate(asked, found.append)
+            model.generate(requests, outcomes.append)
     finally:
         model.close()
-    assert isinstance(found[0], Answer)
+    assert isinstance(outcomes[0], Answer)
     assert all(
         isinstance(result, Failure) and result.reason == "connection"
-        for result in found[1:]
+        for result in outcomes[1:]
     )
 
 
-def test_machine_without_gpu_is_told_before_anything_starts(
+def test_a_machine_without_gpu_is_refused_before_anything_starts(
     tmp_path: Path, folder: Path, fake_vllm: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(served, "gpu_nodes", lambda: [])
@@ -488,7 +487,7 @@ def test_machine_without_gpu_is_told_before_anything_starts(
     )
 
 
-def test_running_vllm_server_is_used_as_it_is(tmp_path: Path, nowhere: Path) -> None:
+def test_a_running_vllm_server_is_used(tmp_path: Path, nowhere: Path) -> None:
     with FaultServer() as server:
         model = open_served(
             "vllm-server/org/m", options={"base_url": server.base_url}, log_dir=tmp_path
@@ -500,7 +499,7 @@ def test_running_vllm_server_is_used_as_it_is(tmp_path: Path, nowhere: Path) -> 
 
 
 @pytest.mark.parametrize(("name", "options", "message"), CASES["what_cannot_be_opened"])
-def test_what_cannot_be_opened(
+def test_messages_about_servers_that_cannot_be_opened(
     tmp_path: Path, nowhere: Path, name: str, options: dict[str, str], message: str
 ) -> None:
     with pytest.raises((UsageError, MissingError), match=message):
@@ -513,16 +512,16 @@ def test_real_transformers_server(tmp_path: Path, toy_model: Path) -> None:
     model = open_served(
         f"transformers-server/{toy_model}", options=options, log_dir=tmp_path
     )
-    asked = [
+    requests = [
         ask(f"k{i}", f"the patient has {i}", size=12, stop=stop)
         for i, stop in enumerate([(), (), ("a",)])
     ]
     try:
-        found = answers(model, asked)
-        assert answers(model, asked) == found  # temperature 0
+        by_key = answers(model, requests)
+        assert answers(model, requests) == by_key  # temperature 0
     finally:
         model.close()
-    for result in found.values():
+    for result in by_key.values():
         assert result.finish in ("stop", "length")
         assert result.output_tokens is not None
         assert result.output_tokens <= 12

@@ -1,4 +1,4 @@
-"""Tools through the doors: what is sent, what is read, and what takes none says so."""
+"""Tools for every kind of model: the requests, the calls read, and models that accept no tools."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from medical_tasks.models.inspect_model import open_inspect
 from medical_tasks.models.local_model import Prompt, read_answer
 from medical_tasks.models.tool_calls import read_calls, written_calls
 from medical_tasks.spec import Message, Tool, ToolCall
-from tests.fault_server import Fault, FaultServer
+from tests.fault_server import Call, Fault, FaultServer, chat_completion
 from tests.models.fake_batches import FakeBatches
 from tests.models.local_runs import answers, results
 from tests.models.toy_server import model_at
@@ -48,6 +48,7 @@ SENT_CALL = {
     "type": "function",
     "function": {"name": "add", "arguments": '{"a": 1, "b": 2}'},
 }
+CALLING = {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
 TEMPLATE = (
     "{% if tools %}<tools>{% for t in tools %}{{ t | tojson }}{% endfor %}</tools>{% endif %}"
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}"
@@ -56,48 +57,46 @@ TEMPLATE = (
 )
 
 
-def asked(*messages: Message, key: str = "k") -> Request:
+def tool_request(*messages: Message, key: str = "k") -> Request:
     plain = ask(key, "What is 1 + 2?")
     return replace(plain, messages=messages or plain.messages, tools=(ADD,))
 
 
-def test_a_request_survives_the_way_to_another_process() -> None:
-    request = asked(*CHAT)
+def test_a_request_is_the_same_after_writing_and_reading() -> None:
+    request = tool_request(*CHAT)
     read = read_request(write_request(request))
     assert read.tools == request.tools
     assert json.dumps(read.messages) == json.dumps(request.messages)
 
 
-def completion(message: dict[str, Any]) -> Fault:
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
-    body = {"id": "x", "created": 1, "object": "chat.completion", "model": "toy"}
-    return Fault.json_body({**body, "choices": [choice], "usage": usage})
+def call_the_tool(call: Call) -> Fault:
+    return Fault.json_body(chat_completion(call, [(CALLING, "tool_calls")]))
 
 
-# inspect's own, in its client of OpenAI's form
+# inspect's own warning, in its client of OpenAI's form
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("door", ["openai-api", "inspect"])
-def test_calls_over_the_wire(door: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    message = {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
-    with FaultServer([completion(message), completion(message)]) as server:
-        if door == "inspect":
+@pytest.mark.parametrize("backend", ["openai-api", "inspect"])
+def test_calls_and_results_over_http(
+    backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with FaultServer(call_the_tool) as server:
+        if backend == "inspect":
             pytest.importorskip("inspect_ai")
             monkeypatch.setenv("TOY_BASE_URL", server.base_url)
             monkeypatch.setenv("TOY_API_KEY", "x")
             model: Any = open_inspect("inspect/openai-api/toy/toy", options={})
         else:
             model = model_at(server)
-        first = answers(model, [asked()])["k"]
-        answers(model, [asked(*CHAT)])
+        first = answers(model, [tool_request()])["k"]
+        answers(model, [tool_request(*CHAT)])
         model.close()
     assert (first.text, first.tool_calls) == ("", (CALL,))
     body = server.calls[1].body
     function = body["tools"][0]["function"]
     assert function["name"] == "add"
     assert function["parameters"] == ADD.parameters
-    _, said, result = body["messages"]
-    assert said["tool_calls"] == [SENT_CALL]
+    _, call_message, result = body["messages"]
+    assert call_message["tool_calls"] == [SENT_CALL]
     assert (result["role"], result["tool_call_id"]) == ("tool", "c1")
     assert result["content"] == "3"
 
@@ -106,29 +105,27 @@ class CallingBatches(FakeBatches):
     """Batches of a model that calls the tool in every answer."""
 
     def _completed(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        made = super()._completed(body)
-        called = {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
-        made["choices"][0] |= {"message": called, "finish_reason": "tool_calls"}
-        return made
+        reply = super()._completed(body)
+        reply["choices"][0] |= {"message": CALLING, "finish_reason": "tool_calls"}
+        return reply
 
 
 def test_calls_in_batches(tmp_path: Path) -> None:
-    questions = [asked(key=f"k{number}") for number in range(3)]
+    questions = [tool_request(key=f"k{number}") for number in range(3)]
     with CallingBatches(lenient=True) as server:
         model = model_at(server, batch_poll=0.001)
         model.ask_in_batches(tmp_path / JOURNAL)
-        found = answers(model, questions)
+        by_key = answers(model, questions)
         (file,) = [
-            each for each in server.files.values() if each.name.endswith(".jsonl")
+            item for item in server.files.values() if item.name.endswith(".jsonl")
         ]
-    assert [found[each.key].tool_calls for each in questions] == [(CALL,)] * 3
+    assert [by_key[item.key].tool_calls for item in questions] == [(CALL,)] * 3
     line = json.loads(file.content.splitlines()[0])
     assert line["body"]["tools"][0]["function"]["name"] == "add"
 
 
-def test_a_question_without_tools_is_sent_as_ever_and_gets_no_calls() -> None:
-    message = {"role": "assistant", "content": None, "tool_calls": [SENT_CALL]}
-    with FaultServer([completion(message)]) as server:
+def test_a_call_in_reply_to_a_question_without_tools_is_a_failure() -> None:
+    with FaultServer(call_the_tool) as server:
         (failure,) = results(model_at(server), [ask("k", "1 + 2?")]).values()
     assert "tools" not in server.calls[0].body
     assert getattr(failure, "reason", "") == "tool call"
@@ -144,8 +141,8 @@ def test_a_question_without_tools_is_sent_as_ever_and_gets_no_calls() -> None:
         (500, "tools param requires --jinja flag"),
     ],
 )
-def test_a_server_that_takes_no_tools(status: int, message: str) -> None:
-    questions = [asked(key=f"k{number}") for number in range(9)]
+def test_a_server_without_tools_ends_the_run(status: int, message: str) -> None:
+    questions = [tool_request(key=f"k{number}") for number in range(9)]
     with FaultServer(lambda _: Fault.status_code(status, message)) as server:
         model = model_at(server, max_retries=0)
         with pytest.raises(
@@ -154,10 +151,10 @@ def test_a_server_that_takes_no_tools(status: int, message: str) -> None:
             model.generate(questions, lambda _: None)
 
 
-def test_a_call_that_a_server_cannot_parse_is_of_its_question_alone() -> None:
+def test_a_call_that_a_server_cannot_parse_is_its_questions_failure() -> None:
     fault = Fault.status_code(500, "error parsing tool call: raw='{'")
     with FaultServer(lambda _: fault) as server:
-        (failure,) = results(model_at(server, max_retries=0), [asked()]).values()
+        (failure,) = results(model_at(server, max_retries=0), [tool_request()]).values()
     assert getattr(failure, "reason", "") == "http 500"
 
 
@@ -189,7 +186,7 @@ def test_a_call_that_a_server_cannot_parse_is_of_its_question_alone() -> None:
         ),
     ],
 )
-def test_calls_of_a_reply(calls: object, read: tuple[ToolCall, ...]) -> None:
+def test_calls_read_from_a_reply(calls: object, read: tuple[ToolCall, ...]) -> None:
     assert read_calls(calls) == read
 
 
@@ -225,16 +222,16 @@ def test_calls_of_a_reply(calls: object, read: tuple[ToolCall, ...]) -> None:
 def test_calls_written_into_a_text(
     text: str, rest: str, calls: list[tuple[str, dict[str, object]]]
 ) -> None:
-    left, found = written_calls(text, ["add"])
-    assert left == rest
-    assert [(call["name"], call["arguments"]) for call in found] == calls
-    assert len({call["id"] for call in found}) == len(found)
-    assert all(("raw" in call) == ("oops" in text) for call in found)
+    remaining, written = written_calls(text, ["add"])
+    assert remaining == rest
+    assert [(call["name"], call["arguments"]) for call in written] == calls
+    assert len({call["id"] for call in written}) == len(written)
+    assert all(("raw" in call) == ("oops" in text) for call in written)
 
 
-def test_a_local_models_calls_are_taken_out_of_its_text() -> None:
+def test_calls_of_a_local_model_are_read_from_its_text() -> None:
     written = '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>'
-    prompt = Prompt(request=asked(), text="", tokens=(1,), stop=())
+    prompt = Prompt(request=tool_request(), text="", tokens=(1,), stop=())
     answer = read_answer(prompt, [5, 6], frozenset({9}), lambda _: written)
     assert (answer.text, answer.tool_calls[0]["arguments"]) == ("", {"a": 1})
     plain = replace(prompt, request=ask("k", "1 + 2?"))
@@ -269,7 +266,7 @@ def test_a_template_without_tools_is_refused_by_name(toy_model: Path) -> None:
         (None, "has no chat template"),
     ):
         tokenizer.chat_template = template
-        told = ChatLayout(tokenizer, model="hf/toy").no_tools()
-        assert "hf/toy cannot be offered tools" in told
-        assert lack in told
-        assert "Use a model trained to call tools" in told
+        message = ChatLayout(tokenizer, model="hf/toy").no_tools()
+        assert "hf/toy cannot be offered tools" in message
+        assert lack in message
+        assert "Use a model trained to call tools" in message

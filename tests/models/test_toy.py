@@ -1,4 +1,4 @@
-"""The toy model: small, repeatable, able to end an answer."""
+"""The toy model is small, reproducible and able to end an answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 BYTES = ["config.json", "model.safetensors", "tokenizer.json"]
 
 
-def test_same_seed_same_bytes_and_no_trace_in_the_random_state(
+def test_the_same_seed_gives_the_same_bytes_and_keeps_the_random_state(
     toy_model: Path, tmp_path: Path
 ) -> None:
     import torch
@@ -35,14 +35,14 @@ def test_same_seed_same_bytes_and_no_trace_in_the_random_state(
 
 @pytest.mark.usefixtures("one_thread")
 def test_most_answers_end_by_themselves(toy_model: Path) -> None:
-    found = [alone(toy_model, ask("", text, size=128)) for text in TEXTS[::6]]
-    assert len(found) == 28
-    assert sum(len(answer) < 128 for answer in found) >= 24
+    token_lists = [alone(toy_model, ask("", text, size=128)) for text in TEXTS[::6]]
+    assert len(token_lists) == 28
+    assert sum(len(answer) < 128 for answer in token_lists) >= 24
     # the answer depends on the question
-    assert len({tuple(answer) for answer in found}) > 20
+    assert len({tuple(answer) for answer in token_lists}) > 20
 
 
-def test_it_needs_a_text_and_does_not_write_over_files(tmp_path: Path) -> None:
+def test_the_toy_needs_a_text_and_an_empty_folder(tmp_path: Path) -> None:
     for texts in ([], ["", " \n"]):
         with pytest.raises(
             UsageError, match=r"texts: the toy's tokenizer needs at least one text"

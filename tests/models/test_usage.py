@@ -1,4 +1,4 @@
-"""What answers took: sums, prices, and the form that a package's reader takes."""
+"""Usage of answers: sums, prices, and the form that readers of a package accept."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RECORDS = st.dictionaries(
 
 
 @given(RECORDS, PRICES)
-def test_each_record_counts_once_and_what_one_leaves_open_the_sum_does(
+def test_each_record_counts_once_and_an_unknown_count_makes_the_sum_unknown(
     records: dict[str, dict[str, Any]], prices: Prices | None
 ) -> None:
     meter = Meter()
@@ -82,23 +82,26 @@ def test_each_record_counts_once_and_what_one_leaves_open_the_sum_does(
         {"price_cached": 1, "cached_tokens": 9},
     ],
 )  # fmt: skip
-def test_a_usage_that_contradicts_itself_is_none(change: dict[str, Any]) -> None:
+def test_a_usage_that_contradicts_itself_is_invalid(change: dict[str, Any]) -> None:
     assert USAGE.holds(OLD)
     assert USAGE.holds(NEW)
     assert not USAGE.holds(NEW | change)
 
 
-def test_words_and_prices() -> None:
-    said = "2 requests, 300 prompt tokens, 21 output tokens, 1.5 s (14.0 output tokens a second), under $ 0.0001"
-    assert usage_said(NEW) == f"{said}; replies of earlier commands included"
+def test_a_usage_in_words() -> None:
+    sentence = "2 requests, 300 prompt tokens, 21 output tokens, 1.5 s (14.0 output tokens a second), under $ 0.0001"
+    assert usage_said(NEW) == f"{sentence}; replies of earlier commands included"
     assert usage_said({**OLD, "prompt_tokens": None}).startswith(
         "2 requests, 21 output tokens, 1.5 s;"
     )
-    given = {"seed": "1", "price_in": "0.15", "price_out": "0.6"}
-    assert read_prices(given, model="m") == Prices(0.15, 0.6)
-    given["price_cached"] = "0.01"
-    assert read_prices(given, model="m") == Prices(0.15, 0.6, 0.01)
+
+
+def test_prices_of_options() -> None:
     assert read_prices({"seed": "1"}, model="m") is None
+    options = {"seed": "1", "price_in": "0.15", "price_out": "0.6"}
+    assert read_prices(options, model="m") == Prices(0.15, 0.6)
+    options["price_cached"] = "0.01"
+    assert read_prices(options, model="m") == Prices(0.15, 0.6, 0.01)
     with pytest.raises(UsageError, match="m: a cost needs both price_in and price_out"):
         read_prices({"price_in": "1"}, model="m")
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""`vllm/...`: what can be checked without a GPU. With vLLM installed, all of lighteval's part runs, over a made-up engine."""
+"""`vllm/...` as far as it works without a GPU. With vLLM installed, lighteval's code runs over a stand-in engine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ without_vllm = pytest.mark.skipif(HAS_VLLM, reason="vLLM is installed here")
 
 
 @without_vllm
-def test_no_vllm_says_how_to_get_it(toy_model: Path) -> None:
+def test_without_vllm_the_message_has_the_install_command(toy_model: Path) -> None:
     with pytest.raises(
         MissingError,
         match=r"(?s)it is not installed.*make env-vllm.*'lighteval\[vllm\].*vllm-server/",
@@ -41,7 +41,7 @@ def test_no_vllm_says_how_to_get_it(toy_model: Path) -> None:
 
 
 @needs_vllm
-def test_what_vllm_cannot_run_on_is_told_before_anything_is_read(
+def test_unsuitable_machines_are_refused_before_anything_is_read(
     tmp_path: Path, toy_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from lighteval.utils import imports
@@ -63,10 +63,8 @@ def test_what_vllm_cannot_run_on_is_told_before_anything_is_read(
         open_vllm(f"vllm/{toy_model}", options={})
 
 
-@pytest.mark.parametrize(
-    ("options", "message"), CASES["vllm_model_bad_options_are_told"]
-)
-def test_bad_options_are_told(options: dict[str, str], message: str) -> None:
+@pytest.mark.parametrize(("options", "message"), CASES["bad_vllm_options"])
+def test_messages_about_bad_options(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         open_vllm("vllm/x", options=options)
 
@@ -119,9 +117,9 @@ def test_context_and_type_come_from_the_model(toy_copy: Path) -> None:
 
 
 class Engine:
-    """Stands for vLLM's engine: the answer is a given text, cut at the asked length, then the end token."""
+    """A stand-in for vLLM's engine: the answer is a fixed text and the end token, cut at the requested length."""
 
-    made: ClassVar[list[Engine]] = []
+    instances: ClassVar[list[Engine]] = []
 
     def __init__(self, **arguments: Any) -> None:
         from transformers import AutoTokenizer
@@ -129,7 +127,7 @@ class Engine:
         self.arguments = arguments
         self.calls: list[dict[str, Any]] = []
         self.tokenizer = AutoTokenizer.from_pretrained(arguments["model"])
-        Engine.made.append(self)
+        Engine.instances.append(self)
 
     def generate(
         self, *, prompt_token_ids: list[list[int]], sampling_params: Any, use_tqdm: bool
@@ -142,9 +140,9 @@ class Engine:
         ]
         tokens = [*ids, self.tokenizer.eos_token_id][: sampling_params.max_tokens]
         text = self.tokenizer.decode(tokens, skip_special_tokens=True)
-        # As vLLM says how probable each token of the prompt is: nothing for the first;
-        # made up here from the token's id.
-        known = [
+        # vLLM's form of the prompt's log-probabilities: nothing for the first token;
+        # the numbers are derived from the token's id.
+        logprobs = [
             [
                 None,
                 *(
@@ -157,7 +155,7 @@ class Engine:
         if sampling_params.prompt_logprobs:
             return [
                 SimpleNamespace(prompt_token_ids=p, prompt_logprobs=k)
-                for p, k in zip(prompt_token_ids, known, strict=True)
+                for p, k in zip(prompt_token_ids, logprobs, strict=True)
             ]
         return [
             SimpleNamespace(
@@ -173,7 +171,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
     import torch
     from lighteval.models.vllm import vllm_model as backend
 
-    Engine.made = []
+    Engine.instances = []
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     monkeypatch.setattr(backend, "LLM", Engine)
@@ -181,7 +179,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> type[Engine]:
 
 
 @needs_vllm
-def test_lightevals_part_runs_over_a_made_up_engine(
+def test_lightevals_answers_over_a_stand_in_engine(
     toy_model: Path, engine: type[Engine]
 ) -> None:
     before = sorted(toy_model.rglob("*"))
@@ -201,10 +199,10 @@ def test_lightevals_part_runs_over_a_made_up_engine(
         ask("stop", TEXTS[0], stop=("without",)),
         ask("long", "fever " * 200),
     ]
-    found = results(model, requests)
-    assert len(found) == 24
-    assert isinstance(found["long"], Failure)
-    whole, short, stopped = found["q3"], found["short"], found["stop"]
+    by_key = results(model, requests)
+    assert len(by_key) == 24
+    assert isinstance(by_key["long"], Failure)
+    whole, short, stopped = by_key["q3"], by_key["short"], by_key["stop"]
     assert isinstance(whole, Answer)
     assert (whole.text, whole.finish) == ("walks without a stick", "stop")
     assert isinstance(short, Answer)
@@ -212,21 +210,21 @@ def test_lightevals_part_runs_over_a_made_up_engine(
     assert isinstance(stopped, Answer)
     assert (stopped.text, stopped.finish) == ("walks ", "stop")
 
-    (made,) = engine.made
-    assert made.arguments["max_model_len"] == 100
-    assert made.arguments["tensor_parallel_size"] == 2
-    assert sorted(len(call["prompts"]) for call in made.calls) == [1, 1, 5, 8, 8]
-    for call in made.calls:
+    (started,) = engine.instances
+    assert started.arguments["max_model_len"] == 100
+    assert started.arguments["tensor_parallel_size"] == 2
+    assert sorted(len(call["prompts"]) for call in started.calls) == [1, 1, 5, 8, 8]
+    for call in started.calls:
         assert call["sampling"].temperature == 0
         assert call["bar"] is False
-    asked = {tuple(prompt) for call in made.calls for prompt in call["prompts"]}
+    prompts = {tuple(prompt) for call in started.calls for prompt in call["prompts"]}
     layout = model.setup.layout
-    assert asked == {
+    assert prompts == {
         layout.tokens(layout.render(request.messages))
         for request in requests
         if request.key != "long"
     }
-    assert all(prompt.count(made.tokenizer.bos_token_id) == 1 for prompt in asked)
+    assert all(prompt.count(started.tokenizer.bos_token_id) == 1 for prompt in prompts)
     assert model.identity["backend"] == "vllm"
     assert "vllm 0.10" in model.identity["engine"]
     assert sorted(toy_model.rglob("*")) == before
@@ -234,7 +232,7 @@ def test_lightevals_part_runs_over_a_made_up_engine(
 
 
 @needs_vllm
-def test_lightevals_log_likelihoods_over_a_made_up_engine(
+def test_lightevals_log_likelihoods_over_a_stand_in_engine(
     toy_model: Path, engine: type[Engine]
 ) -> None:
     model: Any = open_vllm(
@@ -245,7 +243,7 @@ def test_lightevals_log_likelihoods_over_a_made_up_engine(
         choose(f"q{index}", text, ("A", "chest pain", " "))
         for index, text in enumerate(TEXTS[:5])
     ]
-    found = results(
+    by_key = results(
         model,
         [
             *requests,
@@ -253,31 +251,35 @@ def test_lightevals_log_likelihoods_over_a_made_up_engine(
             choose("empty", "fever", ("A", "")),
         ],
     )
-    assert len(found) == 7
+    assert len(by_key) == 7
     for key, reason in (
         ("long", "prompt too long"),
         ("empty", "choice without tokens"),
     ):
-        failure = found[key]
+        failure = by_key[key]
         assert isinstance(failure, Failure)
         assert failure.reason == reason
-    asked: set[tuple[int, ...]] = set()
+    prompts: set[tuple[int, ...]] = set()
     for request in requests:
-        answer = found[request.key]
+        answer = by_key[request.key]
         assert isinstance(answer, Answer)
         text = layout.render(request.messages)
         wholes = [
             layout.tokens(text + continuation) for continuation in request.continuations
         ]
         parts = [whole[len(layout.tokens(text)) :] for whole in wholes]
-        said = ChoiceScores.from_text(answer.text)
-        assert said.tokens == tuple(map(len, parts))
-        assert said.logprobs == pytest.approx([-sum(part) / 1000 for part in parts])
-        asked |= set(wholes)
-    (made,) = engine.made
-    assert [len(call["prompts"]) for call in made.calls] == [8, 7]
-    assert {tuple(prompt) for call in made.calls for prompt in call["prompts"]} == asked
-    assert all(call["sampling"].prompt_logprobs == 1 for call in made.calls)
+        scores = ChoiceScores.from_text(answer.text)
+        assert scores.tokens == tuple(map(len, parts))
+        assert scores.logprobs == pytest.approx(
+            [-sum(answer_tokens) / 1000 for answer_tokens in parts]
+        )
+        prompts |= set(wholes)
+    (started,) = engine.instances
+    assert [len(call["prompts"]) for call in started.calls] == [8, 7]
+    assert {
+        tuple(prompt) for call in started.calls for prompt in call["prompts"]
+    } == prompts
+    assert all(call["sampling"].prompt_logprobs == 1 for call in started.calls)
     # vLLM needs room for the one token that it generates.
     (length,) = model.lengths([choose("", "fever", ("A",))])
     assert length.room == 99
@@ -288,15 +290,15 @@ def test_lightevals_log_likelihoods_over_a_made_up_engine(
 def test_with_data_parallelism_all_prompts_are_one_chunk(
     toy_model: Path, engine: type[Engine]
 ) -> None:
-    # lighteval loads the model anew, on every part, for each chunk.
+    # lighteval loads the model again, in every process, for each chunk.
     model: Any = open_vllm(f"vllm/{toy_model}", options={"data_parallel_size": "2"})
-    assert engine.made == []
+    assert engine.instances == []
     assert model._chunk_size([]) is None
     assert model._texts_at_once([]) is None
 
 
 @needs_vllm
-def test_an_engine_that_does_not_start_is_told(
+def test_the_message_about_an_engine_that_does_not_start(
     toy_model: Path, engine: type[Engine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Any, **arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""A checkpoint of AlignScore with random weights in the authors' layout, made by the tests, and a scorer of its own kind."""
+"""A checkpoint of AlignScore with random weights in the authors' layout, and a plain scorer to compare with."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def make_alignscore(folder: Path, **options: Any) -> tuple[Path, Path]:
 def plain_score(
     file: Path, backbone: Path, context: str, claim: str, head: str
 ) -> float:
-    """One pair by transformers alone: cut by the tokenizer, padded to the longest, and no code of the package."""
+    """Scores one pair by transformers alone: cut by the tokenizer, padded to the limit, and no code of the package."""
     import torch
     import transformers
 

@@ -1,4 +1,4 @@
-"""Checkpoints of BLEURT with made-up weights in the layouts of its conversions, made by the tests."""
+"""Checkpoints of BLEURT with artificial weights in the layouts of its conversions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMIT = 32
 
 PAIRS = tuple(map(tuple, WORDS["pairs"]))
 CONFIG: Mapping[str, Any] = WORDS["bleurt"]
-"""As the conversion of BLEURT-20 has them, but for the numbers."""
+"""The entries of BLEURT-20's conversion, with small numbers."""
 
 
 def make_pieces(path: Path) -> None:
@@ -24,22 +24,24 @@ def make_pieces(path: Path) -> None:
     import sentencepiece
 
     texts = [text for pair in PAIRS for text in pair if text]
-    made = io.BytesIO()
+    buffer = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
-        model_writer=made,
+        model_writer=buffer,
         vocab_size=CONFIG["vocab_size"],
         **WORDS["pieces"],
     )
-    path.write_bytes(made.getvalue())
+    path.write_bytes(buffer.getvalue())
 
 
 def deterministic(name: str, shape: tuple[int, ...]) -> Any:
-    """Weights that are the same with every library: a sine of place and name; around 1 for the scale of a norm."""
+    """Weights that are the same with every library: a sine of position and name; around 1 for the scale of a norm."""
     import torch
 
     start = sum(map(ord, name)) % 97
-    flat = [0.3 * math.sin(1.7 * (start + place)) for place in range(math.prod(shape))]
+    flat = [
+        0.3 * math.sin(1.7 * (start + position)) for position in range(math.prod(shape))
+    ]
     values = torch.tensor(flat, dtype=torch.float64).reshape(shape).float()
     return values + 1 if name.endswith("LayerNorm.weight") else values
 
@@ -58,10 +60,11 @@ def shapes(config: Mapping[str, Any], prefix: str) -> dict[str, tuple[int, ...]]
         name.replace("embedding_hidden_mapping_in", "embedding_projection"): name
         for name in state
     }
-    found = {
-        f"{prefix}.{name}": tuple(state[known].shape) for name, known in names.items()
+    tensors = {
+        f"{prefix}.{name}": tuple(state[own_name].shape)
+        for name, own_name in names.items()
     }
-    return found | {
+    return tensors | {
         "classifier.weight": (1, config["hidden_size"]),
         "classifier.bias": (1,),
     }
@@ -70,7 +73,7 @@ def shapes(config: Mapping[str, Any], prefix: str) -> dict[str, tuple[int, ...]]
 def make_bleurt(
     folder: Path, *, torch_file: bool = False, prefix: str = "bleurt", **changes: Any
 ) -> dict[str, Any]:
-    """Saves a checkpoint with a sentencepiece tokenizer; `torch_file`: as old ones are; returns its tensors."""
+    """Saves a checkpoint with a sentencepiece tokenizer, as a `torch_file` if so; returns its tensors."""
     import torch
     from safetensors.torch import save_file
 
@@ -90,7 +93,7 @@ def make_bleurt(
 
 
 def make_word_bleurt(folder: Path) -> None:
-    """Saves one of BERT's kind: no projection, word pieces in small letters, as bleurt-base-512 has it."""
+    """Saves one like bleurt-base-512: BERT without projection, word pieces in lower case."""
     words = sorted(
         {
             word

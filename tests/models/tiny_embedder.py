@@ -1,4 +1,4 @@
-"""Checkpoints with random weights for embeddings, made by the tests: a plain BERT, and layouts of Sentence-Transformers."""
+"""Checkpoints with random weights for embeddings: a plain BERT, and layouts of Sentence-Transformers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def change_weights(folder: Path, change: Callable[[str, Any], Any]) -> None:
-    """Changes each of a checkpoint's tensors, or takes out those that become None."""
+    """Changes each of a checkpoint's tensors, and removes those that become None."""
     from safetensors.torch import load_file, save_file
 
     path = folder / "model.safetensors"

@@ -21,7 +21,7 @@ _torch_lock = threading.Lock()
 def model_at(
     server: FaultServer, *, about: Mapping[str, Any] | None = None, **more: Any
 ) -> EndpointModel:
-    """The model that a server serves, asked again soon; `about`: other arguments of `EndpointModel`."""
+    """The model of a server; `about`: arguments of `EndpointModel`, `more`: of `ChatSettings`."""
     chat = ChatSettings(
         base_url=server.base_url, model="toy", key_name="HOST_API_KEY",
         **{"concurrency": 4, "max_retries": 3, "timeout": 30.0, **more},
@@ -50,14 +50,14 @@ def logprob_rows(folder: Path, ids: list[int]) -> Any:
 
 
 def together(number: int) -> Plan:
-    """A plan by which a request is answered only once the next one has come as well."""
-    came = threading.Event()
+    """A plan by which a request is answered only once the next one has arrived."""
+    arrived = threading.Event()
 
     def plan(call: Call) -> None:
         if call.number == number:
-            assert came.wait(30)
+            assert arrived.wait(30)
         elif call.number == number + 1:
-            came.set()
+            arrived.set()
 
     return plan
 
@@ -65,9 +65,9 @@ def together(number: int) -> Plan:
 class ToyServer(FaultServer):
     """The server, for the length of a `with` block.
 
-    `context`: longest prompt and answer by its list of models, None for a list that
-    does not say. `scores_prompts`: whether it knows `prompt_logprobs`; `ignores` takes
-    the field and gives nothing.
+    `context`: longest prompt and answer in its list of models, None for a list without
+    it. `scores_prompts`: whether it supports `prompt_logprobs`; `ignores` accepts the
+    field and returns nothing.
     """
 
     model = "toy"
@@ -83,9 +83,9 @@ class ToyServer(FaultServer):
         scores_prompts: bool | str = True,
         continues: bool = True,
         change: Callable[[dict[str, Any]], object] = lambda reply: None,
-        place: Path | None = None,
+        socket_path: Path | None = None,
     ) -> None:
-        super().__init__(plan, place=place)
+        super().__init__(plan, socket_path=socket_path)
         self.folder = folder
         self._change, self._most, self._context = change, most, context
         self._scores_prompts, self._continues = scores_prompts, continues
@@ -174,7 +174,7 @@ class ToyServer(FaultServer):
                 "content": [
                     {
                         **entry(-1, chosen),
-                        "top_logprobs": [entry(-1, each) for each in top],
+                        "top_logprobs": [entry(-1, token_id) for token_id in top],
                     }
                 ]
             }
@@ -187,7 +187,7 @@ class ToyServer(FaultServer):
             },
         }
         if "prompt_logprobs" in body and self._scores_prompts is True:
-            said: list[dict[str, Any] | None] = [None]
+            prompt_entries: list[dict[str, Any] | None] = [None]
             for row, token in enumerate(ids[1:]):
                 # The prompt's own token first, then the most probable ones: vLLM's
                 # order.
@@ -195,14 +195,14 @@ class ToyServer(FaultServer):
                     token,
                     *rows[row].topk(body["prompt_logprobs"]).indices.tolist(),
                 ]
-                said.append(
+                prompt_entries.append(
                     {
-                        str(each): {
-                            "logprob": max(float(rows[row, each]), -9999.0),
-                            "decoded_token": tokenizer.decode([each]),
+                        str(token_id): {
+                            "logprob": max(float(rows[row, token_id]), -9999.0),
+                            "decoded_token": tokenizer.decode([token_id]),
                         }
-                        for each in named
+                        for token_id in named
                     }
                 )
-            reply["prompt_logprobs"] = said
+            reply["prompt_logprobs"] = prompt_entries
         return reply

@@ -1,4 +1,4 @@
-"""Reads a page the way a browser does, as far as its structure goes, and says what is wrong with it."""
+"""Reads the structure of a page as a browser does, and lists its faults."""
 
 from __future__ import annotations
 
@@ -51,25 +51,26 @@ class PageReader(HTMLParser):
         self._finish()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        known = {name: value or "" for name, value in attrs}
+        attributes = {name: value or "" for name, value in attrs}
         self.elements[tag] += 1
-        if len(known) != len(attrs):
+        if len(attributes) != len(attrs):
             self.faults.append(f"<{tag}> names an attribute twice")
-        if "id" in known:
-            self.ids[known["id"]] += 1
+        if "id" in attributes:
+            self.ids[attributes["id"]] += 1
         for name in ("for", "aria-labelledby", "aria-describedby"):
             self.references += [
-                (f"{tag} {name}", one) for one in known.get(name, "").split()
+                (f"{tag} {name}", reference)
+                for reference in attributes.get(name, "").split()
             ]
         if tag == "a":
-            self.links.append(known)
+            self.links.append(attributes)
         if tag == "meta":
-            self.metas.append(known)
+            self.metas.append(attributes)
         if tag in {"input", "select"}:
-            self._fields.append(known)
+            self._fields.append(attributes)
         if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
             self.headings.append(int(tag[1]))
-        for name, value in known.items():
+        for name, value in attributes.items():
             if name in LOADS or (
                 name == "href" and tag != "a" and not value.startswith("data:")
             ):
@@ -77,7 +78,7 @@ class PageReader(HTMLParser):
             if name.startswith("on") or name == "style":
                 self.faults.append(f"<{tag}> has {name}, which the policy forbids")
         if tag not in VOID:
-            self._open.append((tag, known))
+            self._open.append((tag, attributes))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -93,9 +94,9 @@ class PageReader(HTMLParser):
             self._open.pop()
 
     def handle_data(self, data: str) -> None:
-        tag, known = self._open[-1] if self._open else ("", {})
-        if tag == "script" and known.get("type") == "application/json":
-            self.data[known["id"]] = json.loads(data)
+        tag, attributes = self._open[-1] if self._open else ("", {})
+        if tag == "script" and attributes.get("type") == "application/json":
+            self.data[attributes["id"]] = json.loads(data)
         elif tag == "script":
             self.scripts.append(data)
         elif tag != "style":
@@ -109,11 +110,13 @@ class PageReader(HTMLParser):
             if count > 1
         ]
         self.faults += [
-            f"{what} names {one!r}, which is not there"
-            for what, one in self.references
-            if one not in self.ids
+            f"{what} names {reference!r}, which is not there"
+            for what, reference in self.references
+            if reference not in self.ids
         ]
-        labelled = {one for what, one in self.references if what == "label for"}
+        labelled = {
+            reference for what, reference in self.references if what == "label for"
+        }
         self.faults += [
             f"a field without a label: {field}"
             for field in self._fields

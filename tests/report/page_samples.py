@@ -1,4 +1,4 @@
-"""Reports made by hand: every kind of task, in as many runs and items as a test wants. All of it invented."""
+"""Invented reports: every kind of task, with any number of runs and items."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def count(
     least: float | None,
     most: float | None,
 ) -> dict[str, Any]:
-    """A metric with a unit of its own."""
+    """A metric with a unit."""
     ends = {"ci_low": low, "ci_high": high, "bound_low": least, "bound_high": most}
     return {"value": value, "n": n, "unit": unit, **ends}
 
@@ -94,7 +94,7 @@ def calculation(
 ) -> ReportTask:
     """A task of right and wrong, in the shape of a calculation benchmark."""
     dice = random.Random(seed)
-    made = []
+    samples = []
     for number in range(items):
         category = CATEGORIES[number % len(CATEGORIES)]
         right = None if number % 17 == 16 else float(dice.random() < 0.6)
@@ -107,7 +107,7 @@ def calculation(
             "words": None if right is None else float(len(answer.split())),
             "likeness": 0.25,
         }
-        made.append(
+        samples.append(
             ReportItem(
                 id=f"note-{number:04d}",
                 groups={"category": category, "steps": str(number % 6 + 1)},
@@ -125,7 +125,7 @@ def calculation(
                 answer_sha256=hashlib.sha256(answer.encode()).hexdigest(),
             )
         )
-    accuracy = _accuracy(made)
+    accuracy = _accuracy(samples)
     entry = {
         "n_items": items,
         "metrics": {
@@ -141,10 +141,10 @@ def calculation(
         },
         "breakdown": {
             "category": {
-                name: _group_metrics(made, "category", name) for name in CATEGORIES
+                name: _group_metrics(samples, "category", name) for name in CATEGORIES
             },
             "steps": {
-                str(step): _group_metrics(made, "steps", str(step))
+                str(step): _group_metrics(samples, "steps", str(step))
                 for step in range(1, 7)
             },
         },
@@ -156,9 +156,9 @@ def calculation(
         folder=f"runs/{run}",
         entry=entry,
         metrics=(RIGHT, SPREAD, LIKE),
-        items=made,
+        items=samples,
         published=published(),
-        plots=(steps_plot(made),),
+        plots=(steps_plot(samples),),
     )
 
 
@@ -167,8 +167,8 @@ def _missing(count: int) -> dict[str, int]:
 
 
 def _accuracy(items: Sequence[ReportItem]) -> dict[str, Any]:
-    known = [value for item in items if (value := item.values["accuracy"]) is not None]
-    return metric(sum(known) / len(known) if known else None, len(known))
+    values = [value for item in items if (value := item.values["accuracy"]) is not None]
+    return metric(sum(values) / len(values) if values else None, len(values))
 
 
 def _group_metrics(items: Sequence[ReportItem], by: str, group: str) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def published(
 
 def judged(run: str = "small", *, items: int = 12) -> ReportTask:
     """A task whose judge compares words: shares, verdicts, and the warning."""
-    made = [
+    samples = [
         ReportItem(
             id=f"q/{number} & more",
             groups={"kind": "must_have nice_to_have" if number % 3 else "must_have"},
@@ -271,13 +271,13 @@ def judged(run: str = "small", *, items: int = 12) -> ReportTask:
         folder=f"runs/{run}",
         entry=entry,
         metrics=(RECALL, HARM),
-        items=made,
+        items=samples,
     )
 
 
 def credentialed(run: str = "small", *, items: int = 9) -> ReportTask:
-    """A task whose texts are not here."""
-    made = [
+    """A task without texts."""
+    samples = [
         ReportItem(
             id=f"{10000 + number}",
             groups={"level": str(number % 2 + 1)},
@@ -309,12 +309,12 @@ def credentialed(run: str = "small", *, items: int = 9) -> ReportTask:
         folder=f"runs/{run}",
         entry=entry,
         metrics=(RIGHT,),
-        items=made,
+        items=samples,
     )
 
 
 def empty(run: str = "small") -> ReportTask:
-    """A task of which nothing was scored, and nothing else is known."""
+    """A task without any scored item."""
     entry = {
         "n_items": 3,
         "metrics": {"accuracy": metric(None, 0)},

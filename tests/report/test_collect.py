@@ -1,4 +1,4 @@
-"""What a report holds: of real runs on open demo data, and by hand."""
+"""The content of a report: from real runs on open demo data, and by hand."""
 
 from __future__ import annotations
 
@@ -51,19 +51,19 @@ def task(data: ReportData, name: str, run: str = "") -> ReportTask:
 
 def changed(
     run: Path,
-    place: Path,
+    parent: Path,
     change: Callable[[dict[str, Any]], None],
     name: str = "changed",
 ) -> Path:
     """A copy of a run with other entries of its tasks."""
-    folder = Path(shutil.copytree(run, place / name))
+    folder = Path(shutil.copytree(run, parent / name))
     results = json_of(folder / RESULTS_FILE)
     change(results["tasks"])
     (folder / RESULTS_FILE).write_text(json.dumps(results))
     return folder
 
 
-def test_everything_of_a_run(demos: Path, reference: Path) -> None:
+def test_a_report_holds_everything_of_a_run(demos: Path, reference: Path) -> None:
     messages: list[str] = []
     data = report_data([reference], TextPlaces(data=demos), tell=messages.append)
     assert data.title == "baseline/reference on MedCalc-Bench and K-QA"
@@ -126,9 +126,9 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(
         assert sum(round(point.value * point.n) for point in points) == right
         assert all(0 <= point.low <= point.value <= point.high <= 1 for point in points)
     kqa = task(data, "kqa", "baseline/reference")
-    # Verdicts stand with their items.
+    # Verdicts belong to their items.
     assert sum(len(item.verdicts) for item in kqa.items) == 80
-    assert {each.value for item in kqa.items for each in item.verdicts} == {
+    assert {verdict.value for item in kqa.items for verdict in item.verdicts} == {
         "entailment"
     }
     assert kqa.items[0].verdicts[0].id == "must/0"
@@ -154,7 +154,7 @@ def test_items_by_attributes_and_statements_by_kind_are_counted_once(
     assert value < 0.2
 
 
-def test_tasks_stand_together_and_runs_have_names_of_their_own(
+def test_tasks_are_grouped_and_runs_have_distinct_names(
     demos: Path, reference: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "again" / "reference"
@@ -167,7 +167,7 @@ def test_tasks_stand_together_and_runs_have_names_of_their_own(
         f"baseline/reference ({reference.parent.name}/reference)",
         "baseline/reference (again/reference)",
     ]
-    assert [(each.name, each.run) for each in data.tasks] == [
+    assert [(entry.name, entry.run) for entry in data.tasks] == [
         (n, r) for n in ("medcalc", "kqa") for r in runs
     ]
     assert [note for note in data.notes if "shown once" in note] == [
@@ -175,7 +175,7 @@ def test_tasks_stand_together_and_runs_have_names_of_their_own(
     ]
 
 
-def test_notes_say_what_cannot_be_compared(
+def test_notes_name_runs_that_cannot_be_compared(
     demos: Path, reference: Path, tmp_path: Path
 ) -> None:
     few = ran(
@@ -194,7 +194,7 @@ def test_notes_say_what_cannot_be_compared(
         in n
         for n in data.notes
     )
-    # It ran on other rows than are here: no text of these is shown beside its numbers.
+    # It ran on other rows: the texts of the present rows are not shown with its numbers.
     shown = task(data, "medcalc", "baseline/random")
     assert "ran on other rows" in shown.texts
     assert {
@@ -208,23 +208,23 @@ def test_notes_say_what_cannot_be_compared(
     )
 
 
-def test_data_that_are_not_built(
+def test_missing_data_are_reported_without_the_users_home(
     reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     data = report_data([reference], TextPlaces(data=tmp_path / "nothing"))
-    for each in data.tasks:
-        assert "demo is not built" in each.texts
-        assert "medical-tasks build" in each.texts
-        # The home of whoever makes the report stays theirs.
-        assert str(tmp_path) not in each.texts
-        assert "~/nothing" in each.texts
-        assert all(item.values and not item.question for item in each.items)
+    for entry in data.tasks:
+        assert "demo is not built" in entry.texts
+        assert "medical-tasks build" in entry.texts
+        # The report does not show the home folder of its author.
+        assert str(tmp_path) not in entry.texts
+        assert "~/nothing" in entry.texts
+        assert all(item.values and not item.question for item in entry.items)
 
 
-def test_items_left_out_and_texts_cut_are_said(demos: Path, reference: Path) -> None:
+def test_left_out_items_and_cut_texts_are_noted(demos: Path, reference: Path) -> None:
     data = report_data([reference], TextPlaces(data=demos, items=False))
-    assert [(len(each.items), each.texts) for each in data.tasks] == [
+    assert [(len(entry.items), entry.texts) for entry in data.tasks] == [
         (0, "Items are left out, as --no-items asks for.")
     ] * 2
     assert len(task(data, "medcalc").plots) == 2
@@ -246,7 +246,7 @@ def test_items_left_out_and_texts_cut_are_said(demos: Path, reference: Path) -> 
     assert len(shown) == 31
 
 
-def test_a_task_that_is_not_known_and_a_damaged_recipe(
+def test_an_unknown_task_and_a_damaged_recipe(
     demos: Path, reference: Path, tmp_path: Path
 ) -> None:
     def newer(tasks: dict[str, Any]) -> None:
@@ -271,7 +271,7 @@ def test_a_task_that_is_not_known_and_a_damaged_recipe(
     assert len(shown.items) == 31
 
 
-def test_answers_of_a_model_and_of_a_run_scored_anew(
+def test_answers_of_a_model_and_of_a_run_scored_again(
     demos: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -285,14 +285,14 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
         monkeypatch.setenv("TEST_HOST_API_KEY", "k")
         few = ("--max-samples", "4", *LEXICAL)
         first = ran(demos, tmp_path / "first", "kqa", "openai-api/test-host/m", few)
-        asked = len(server.calls)
+        call_count = len(server.calls)
         second = scored(demos, tmp_path / "scored", "kqa", first, LEXICAL)
         (shown,) = report_data([first], TextPlaces(data=demos)).tasks
         (lacking,) = report_data([second], TextPlaces(data=demos)).tasks
-        (found,) = report_data(
+        (with_responses,) = report_data(
             [second], TextPlaces(data=demos, responses=[first])
         ).tasks
-        assert len(server.calls) == asked
+        assert len(server.calls) == call_count
     capsys.readouterr()
     assert shown.texts == ""
     assert len(shown.items) == 4
@@ -304,13 +304,13 @@ def test_answers_of_a_model_and_of_a_run_scored_anew(
     assert all(
         item.question and item.gold and not item.answer for item in lacking.items
     )
-    assert found.texts == ""
-    assert [item.answer for item in found.items] == [
+    assert with_responses.texts == ""
+    assert [item.answer for item in with_responses.items] == [
         item.answer for item in shown.items
     ]
 
 
-def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
+def test_answers_of_a_scored_file_and_options_that_do_not_fit(
     demos: Path, reference: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "answers.jsonl"
@@ -357,10 +357,10 @@ def test_answers_of_a_file_that_was_scored_and_options_that_do_not_fit(
         report_data([])
 
 
-def test_questions_are_those_that_were_put(
+def test_questions_are_those_of_the_runs_prompts(
     demos: Path, reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def asked(tasks: dict[str, Any]) -> None:
+    def with_other_prompts(tasks: dict[str, Any]) -> None:
         del tasks["kqa"]
         prompts = {"set": "own", "sha256": "f" * 64}
         tasks["medcalc"]["recipe"] |= {
@@ -369,7 +369,7 @@ def test_questions_are_those_that_were_put(
             "protocol": {},
         }
 
-    folder = changed(reference, tmp_path, asked)
+    folder = changed(reference, tmp_path, with_other_prompts)
     (shown,) = report_data([folder], TextPlaces(data=demos)).tasks
     assert (
         "Questions are not shown: they were put with other prompts, by medical-tasks"
@@ -385,7 +385,7 @@ def test_questions_are_those_that_were_put(
         return ({"role": "user", "content": item.fields["question"]},)
 
     prompts = PromptSet(name="own", sha256="f" * 64, render=render, shorten=shorten)
-    monkeypatch.setattr(texts, "load_task_prompts", lambda *given: prompts)
+    monkeypatch.setattr(texts, "load_task_prompts", lambda *arguments: prompts)
     (shown,) = report_data([folder], TextPlaces(data=demos)).tasks
     assert [item.question for item in shown.items if "less" in item.question] == [
         "3 words less"
@@ -395,7 +395,7 @@ def test_questions_are_those_that_were_put(
         shown.texts
         == "Of the several questions about an item the first is shown, and the final answer."
     )
-    # A chat says who speaks where it is more than a question.
+    # A chat of more than one message names the speakers.
     assert chat_text([{"role": "user", "content": "How?"}]) == "How?"
     two: list[Message] = [
         {"role": "system", "content": "Be brief."},
@@ -414,7 +414,7 @@ def test_a_verdict_belongs_to_the_longest_id_before_its_slash(
     assert item_of(verdict, IDS) == owner
 
 
-def line(name: str, value: Any, **more: Any) -> dict[str, Any]:
+def verdict_line(name: str, value: Any, **more: Any) -> dict[str, Any]:
     return {
         "task": "t",
         "id": name,
@@ -427,10 +427,10 @@ def line(name: str, value: Any, **more: Any) -> dict[str, Any]:
 
 def test_verdicts_of_open_data_keep_their_words() -> None:
     lines = [
-        line("1/must/0", "entailment", votes=["entailment", "neutral"]),
-        line("1/must/1", None, unscored="judge: http 500"),
-        line("1/open", True),
-        line("2/must/0", "neutral"),
+        verdict_line("1/must/0", "entailment", votes=["entailment", "neutral"]),
+        verdict_line("1/must/1", None, unscored="judge: http 500"),
+        verdict_line("1/open", True),
+        verdict_line("2/must/0", "neutral"),
     ]
     by_item = verdicts_by_item(lines, ["1"], private=False)
     assert list(by_item) == ["1"]
@@ -441,7 +441,7 @@ def test_verdicts_of_open_data_keep_their_words() -> None:
         ("open", "true", ""),
     ]
     assert verdicts[0].votes == ("entailment", "neutral")
-    assert verdicts[2].votes == ()  # one vote says nothing more
+    assert verdicts[2].votes == ()  # one vote adds nothing
     assert {verdict.text for verdict in verdicts} == {"It says so."}
 
 
@@ -449,8 +449,8 @@ def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has
     None
 ):
     lines = [
-        line("1/a", "The patient, 63, came with chest pain."),
-        line(
+        verdict_line("1/a", "The patient, 63, came with chest pain."),
+        verdict_line(
             "1/b",
             "entailment",
             votes=["He said", "x"],
@@ -464,18 +464,6 @@ def test_verdicts_of_credentialed_data_lose_every_word_even_from_a_file_that_has
     ]
     assert verdicts[1].votes == ("", "x")
     assert verdicts[1].unscored == "judge: other"
-
-
-def value(
-    number: float | None, low: float | None, high: float | None, unit: str = ""
-) -> dict[str, Any]:
-    return {
-        "value": number,
-        "ci_low": low,
-        "ci_high": high,
-        "n": 9,
-        **({"unit": unit} if unit else {}),
-    }
 
 
 def test_statements_are_counted_where_all_of_an_answer_are_decided() -> None:
@@ -518,7 +506,7 @@ RECIPE: dict[str, Any] = {
 RECIPE |= {"mode": "single", "prompts": {"set": "own", "sha256": "0" * 64}}
 
 
-def recorded(kappa: tuple[float, float, float], **asked: Any) -> None:
+def recorded(kappa: tuple[float, float, float], **identity: Any) -> None:
     names = ("value", "ci_low", "ci_high")
     check: dict[str, Any] = {
         "set": "kqa",
@@ -533,12 +521,10 @@ def recorded(kappa: tuple[float, float, float], **asked: Any) -> None:
         "pairwise": 0.77,
     }
     check["kappa"] = dict(zip(names, kappa, strict=True))
-    assert record_check(check_key(JUDGE, votes=5, **asked), check)
+    assert record_check(check_key(JUDGE, votes=5, **identity), check)
 
 
-def test_the_judges_agreement_is_drawn_where_a_check_of_this_very_judge_is_on_record() -> (
-    None
-):
+def test_the_judges_agreement_is_drawn_from_a_check_of_the_same_judge() -> None:
     task, entry = task_spec("kqa"), {"recipe": {"judge": RECIPE}}
     assert judge_plots(task, entry) == []
     recorded((0.6, 0.5, 0.7))

@@ -63,7 +63,7 @@ def test_a_run_is_read_by_task(tmp_path: Path) -> None:
 
 
 @tabled("path", "value", "reason")
-def test_a_damaged_entry_is_told_with_its_file(
+def test_a_damaged_entry_is_refused_with_its_file(
     tmp_path: Path, path: str, value: Any, reason: str
 ) -> None:
     folder = written(tmp_path / "r", {"toy": entry()})
@@ -82,7 +82,9 @@ def test_a_damaged_entry_is_told_with_its_file(
         read_run(folder)
 
 
-def test_no_run_no_task_and_items_of_another_run(tmp_path: Path) -> None:
+def test_folders_without_run_or_task_or_with_other_items_are_refused(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(MissingError, match="Give the folder that `medical-tasks run`"):
         read_run(tmp_path)
     with pytest.raises(UsageError, match="it has no task"):
@@ -110,8 +112,8 @@ def test_damaged_verdicts(tmp_path: Path, content: bytes, reason: str) -> None:
         read_run(folder)
 
 
-def test_names_are_as_short_as_they_can_be_and_all_different(tmp_path: Path) -> None:
-    folders = [tmp_path / part for part in ("a/run", "b/run", "other", "x/b/run")]
+def test_names_are_as_short_as_possible_and_distinct(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a/run", "b/run", "other", "x/b/run")]
     assert short_names(folders) == [
         "a/run",
         f"{tmp_path.name}/b/run",
@@ -134,28 +136,28 @@ def test_a_folder_that_is_given_twice_counts_once(tmp_path: Path) -> None:
     assert without_repeats(folders) == (folders[:2], folders[2:])
 
 
-@tabled("runs", "out", "wanted", "files")
-def test_where_it_goes(
+@tabled("runs", "out", "file_format", "files")
+def test_paths_of_the_written_files(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     runs: int,
     out: str | None,
-    wanted: str | None,
+    file_format: str | None,
     files: list[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.html").mkdir()
     folders = [Path(f"run{number}") for number in range(runs)]
-    places = report_places(folders, Path(out) if out else None, wanted)
+    places = report_places(folders, Path(out) if out else None, file_format)
     assert [str(path) for path in places.values()] == files
 
 
-@tabled("out", "wanted", "message")
+@tabled("out", "file_format", "message")
 def test_a_suffix_and_a_format_must_agree(
-    tmp_path: Path, out: str, wanted: str | None, message: str
+    tmp_path: Path, out: str, file_format: str | None, message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        report_places([tmp_path], tmp_path / out, wanted)
+        report_places([tmp_path], tmp_path / out, file_format)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_a_suffix_and_a_format_must_agree(
         b" " + MARK.encode(),
     ],
 )
-def test_nothing_but_a_report_is_written_over(tmp_path: Path, content: bytes) -> None:
+def test_only_a_report_is_overwritten(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "report.html").write_bytes(content)
     with pytest.raises(
         UsageError, match=r"report\.html: exists and is not a report of this suite"
@@ -181,7 +183,7 @@ def test_nothing_but_a_report_is_written_over(tmp_path: Path, content: bytes) ->
         report_places([tmp_path], None, "html")
 
 
-def test_reports_are_written_over(tmp_path: Path) -> None:
+def test_reports_are_overwritten(tmp_path: Path) -> None:
     (tmp_path / "report.md").write_text("# Results\n\n## medcalc\n")  # of `run`
     for text in ("one", "two"):
         for path in report_places([tmp_path], None, None).values():
@@ -191,7 +193,7 @@ def test_reports_are_written_over(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_page_without_answers_is_not_written_over_one_with_them(
+def test_a_page_with_answers_is_not_overwritten_by_one_without(
     tmp_path: Path,
 ) -> None:
     page = tmp_path / "report.html"

@@ -62,15 +62,15 @@ def test_a_table_is_whole_without_scripts() -> None:
         (Cell("7/8", 0.875), '<td data-sort="0.875">7/8</td>'),
     ],
 )
-def test_a_number_says_what_it_is_sorted_by_where_it_shows_something_else(
+def test_a_number_has_a_sort_key_where_its_text_differs(
     cell: Cell, written: str
 ) -> None:
-    """Thousands of cells stand in a report: what the script can read is not written twice."""
+    """A report has thousands of cells: values that the script can read from the text are not repeated."""
     assert written in table([Row([Cell("a"), cell])])
     assert r"/^-?[0-9,]*[0-9](\.[0-9]+)?$/" in assets_text("table.js")
 
 
-def test_an_empty_table_says_so_and_a_row_has_a_cell_a_column() -> None:
+def test_an_empty_table_shows_a_message_and_rows_have_a_cell_per_column() -> None:
     text = table([], filter_label="Filter", empty="Nobody <yet>.")
     assert '<td class="mt-text" colspan="2">Nobody &lt;yet&gt;.</td>' in text
     assert "mt-controls" not in text
@@ -92,7 +92,7 @@ def test_assets_are_found_and_cannot_end_their_element() -> None:
         assert "http" not in text.replace('href^="http"', ""), name
 
 
-def test_styles_of_components_touch_nothing_else_and_know_large_tables() -> None:
+def test_styles_of_components_are_scoped_and_cover_large_tables() -> None:
     rows = [Row([str(number), Cell("1", 1.0)]) for number in range(101)]
     assert "data-large" in table(rows)
     assert "data-large" not in table(rows[:100])
@@ -102,14 +102,14 @@ def test_styles_of_components_touch_nothing_else_and_know_large_tables() -> None
     assert all(assets_text(name) in text for name in COMPONENT_STYLES)
     bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     selectors = [
-        one.strip()
+        selector.strip()
         for rule in re.findall(r"([^{};]+)\{", bare)
-        for one in re.split(r",(?![^(]*\))", rule)
+        for selector in re.split(r",(?![^(]*\))", rule)
     ]
-    inside = [one for one in selectors if not one.startswith("@")]
+    inside = [selector for selector in selectors if not selector.startswith("@")]
     assert len(inside) > 60
     assert [
-        one
-        for one in inside
-        if not re.match(r"(:root\[[^]]+\] |\.dark |\.light )?\.mt\b", one)
+        selector
+        for selector in inside
+        if not re.match(r"(:root\[[^]]+\] |\.dark |\.light )?\.mt\b", selector)
     ] == []

@@ -73,7 +73,7 @@ def results(
     }
 
 
-def test_the_table_lines_up_and_says_what_is_missing() -> None:
+def test_the_table_is_aligned_and_notes_missing_items() -> None:
     lines = align(
         ("a", "b", "c", "d"), [("long", "x", "y", "1"), ("s", "longer", "z", "1000")]
     )
@@ -108,8 +108,8 @@ def test_the_table_lines_up_and_says_what_is_missing() -> None:
 
 
 def judged(*, comparable: bool) -> dict[str, Any]:
-    made = results({"judge: http 500": 1})
-    entry = made["tasks"]["toy"]
+    run = results({"judge: http 500": 1})
+    entry = run["tasks"]["toy"]
     entry["metrics"]["words"] = {**metric(63.14, 60.0, 70.0), "unit": "number"}
     entry["breakdown"] = {}
     name = "openai-api/x/y" if comparable else "lexical"
@@ -117,10 +117,10 @@ def judged(*, comparable: bool) -> dict[str, Any]:
     if not comparable:
         for value in entry["metrics"].values():
             value["comparable"] = False
-    return made
+    return run
 
 
-def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
+def test_a_judged_task_shows_coverage_bounds_cost_and_check() -> None:
     text = render_table(judged(comparable=True))
     assert "bounds" in text.split("\n")[0]
     assert "15.0 to 40.0" in text
@@ -137,47 +137,47 @@ def test_a_judged_task_says_its_coverage_bounds_cost_and_check() -> None:
         in text
     )
     assert "judge x was never checked" in text
-    made = judged(comparable=True)
-    assert "1,588 of 1,589 verdicts" in render_markdown(made)
+    run = judged(comparable=True)
+    assert "1,588 of 1,589 verdicts" in render_markdown(run)
     # Replies that gave no verdict are not missing where no score lacks one.
-    made["tasks"]["toy"]["coverage"] = {
+    run["tasks"]["toy"]["coverage"] = {
         "asked": 12,
         "answered": 12,
         "scored": 12,
         "unscored": {},
     }
-    said = render_table(made)
+    table = render_table(run)
     assert (
         "1,588 verdicts (no score lacks one; replies that gave none: 1 x judge: http 500)"
-        in said
+        in table
     )
-    assert "of 1,589" not in said
+    assert "of 1,589" not in table
 
 
-def test_why_there_are_no_official_figures_stands_below_the_table() -> None:
-    made = judged(comparable=False)
-    made["tasks"]["toy"]["paper"]["official"] = "no official figures: own prompts"
+def test_missing_official_figures_are_explained_below_the_table() -> None:
+    run = judged(comparable=False)
+    run["tasks"]["toy"]["paper"]["official"] = "no official figures: own prompts"
     assert (
         f"hf/toy, toy: {PAPER}\nhf/toy, toy: no official figures: own prompts."
-        in render_table(made)
+        in render_table(run)
     )
     assert f"**{PAPER}**\n\n**no official figures: own prompts.**" in render_markdown(
-        made
+        run
     )
-    # Results that never said so are not taken for comparable ones.
-    del made["tasks"]["toy"]["paper"]
-    assert "toy: Comparable with the paper: not known" in render_table(made)
+    # Results without the field do not count as comparable.
+    del run["tasks"]["toy"]["paper"]
+    assert "toy: Comparable with the paper: not known" in render_table(run)
 
 
 def test_an_average_that_lacks_metrics_is_marked() -> None:
-    made = results()
-    made["tasks"]["toy"]["metrics"]["right"]["missing_components"] = ["other"]
-    assert "right [partial]" in render_table(made)
+    run = results()
+    run["tasks"]["toy"]["metrics"]["right"]["missing_components"] = ["other"]
+    assert "right [partial]" in render_table(run)
 
 
 def estimated_and_ended() -> dict[str, Any]:
-    made = results({"judge: http 500": 2})
-    entry = made["tasks"]["toy"]
+    run = results({"judge: http 500": 2})
+    entry = run["tasks"]["toy"]
     entry["breakdown"] = {}
     ended = "official script ends: no citations (1 of 12 items)"
     entry["metrics"] = {
@@ -203,7 +203,7 @@ def estimated_and_ended() -> dict[str, Any]:
             "reason": "nothing to count on any item",
         },
     }
-    return made
+    return run
 
 
 @pytest.mark.parametrize("render", [render_table, render_markdown])
@@ -225,7 +225,7 @@ def test_each_metric_has_its_own_coverage_unit_and_reason(render: Any) -> None:
         in text
     )
     assert "right, rate: 2 of 12 items lack verdicts; known ones replace them." in text
-    assert "blank: n/a" not in text  # it says so itself
+    assert "blank: n/a" not in text  # its own cell states it
 
 
 HOSTILE = "<img src=x onerror=alert(1)> ![p](http://e.example/p.png) [a](javascript:x) ![q][r] | `x`\n\n# Heading\n```"
@@ -273,7 +273,7 @@ def entry(
     }
 
 
-def task(run: str, told: dict[str, Any], **more: Any) -> ReportTask:
+def task(run: str, scored: dict[str, Any], **more: Any) -> ReportTask:
     accuracy = MetricSpec(name="accuracy", kind="proportion", description="right")
     metrics = (
         accuracy,
@@ -286,7 +286,7 @@ def task(run: str, told: dict[str, Any], **more: Any) -> ReportTask:
         "access": "open",
         "folder": f"runs/{run}",
     }
-    return ReportTask(**about, run=run, entry=told, metrics=metrics, items=(), **more)
+    return ReportTask(**about, run=run, entry=scored, metrics=metrics, items=(), **more)
 
 
 def report(*tasks: ReportTask, notes: tuple[str, ...] = ()) -> str:
@@ -327,7 +327,7 @@ def test_breakdowns_of_several_runs_share_a_table() -> None:
     assert "| kind | accuracy | 95 % interval | n |" in report(task("one", entry()))
 
 
-def test_published_results_say_what_is_different_there_and_plots_are_tables() -> None:
+def test_published_results_name_their_differences_and_plots_are_tables() -> None:
     published = results_of_papers(CASES["published"])
     text = report(task("one", entry(), published=published))
     link = "[Toys, table 2](https://toys.example/paper)"
@@ -351,15 +351,15 @@ def test_published_results_say_what_is_different_there_and_plots_are_tables() ->
 
 @pytest.mark.parametrize("render", ["report", "run"])
 def test_no_text_becomes_html_a_picture_a_link_or_a_heading(render: str) -> None:
-    told = entry(HOSTILE, unscored={HOSTILE: 1})
-    told["breakdown"] = (
+    hostile = entry(HOSTILE, unscored={HOSTILE: 1})
+    hostile["breakdown"] = (
         {HOSTILE: {HOSTILE: {"accuracy": value(0.5)}}} if render == "report" else {}
     )
-    told["recipe"]["note"] = HOSTILE
+    hostile["recipe"]["note"] = HOSTILE
     text = (
-        report(task(HOSTILE, told), notes=(HOSTILE,))
+        report(task(HOSTILE, hostile), notes=(HOSTILE,))
         if render == "report"
-        else render_markdown({"tasks": {"t": told}})
+        else render_markdown({"tasks": {"t": hostile}})
     )
     outside = re.sub(r"```json\n.*?\n```", "", text, flags=re.DOTALL)
     assert "```" not in outside

@@ -47,13 +47,13 @@ def read(page: str) -> PageReader:
     return PageReader(page)
 
 
-def one(*tasks: Any, **more: Any) -> PageReader:
+def page_of(*tasks: Any, **more: Any) -> PageReader:
     return PageReader(
         render_page(ReportData(title="Report", tasks=tasks, suite="suite 1", **more))
     )
 
 
-def test_its_structure_is_sound(page: str, read: PageReader) -> None:
+def test_the_structure_of_the_page_is_sound(page: str, read: PageReader) -> None:
     assert page.count('class="mt-point mt-published"') > 2
     assert read.faults == []
     assert read.elements["table"] > 10
@@ -64,7 +64,7 @@ def test_its_structure_is_sound(page: str, read: PageReader) -> None:
     ] == [1] * 5
 
 
-def test_it_forbids_every_request_and_runs_its_own_scripts_alone(
+def test_the_page_forbids_requests_and_runs_its_own_scripts_alone(
     read: PageReader,
 ) -> None:
     policy = next(
@@ -101,7 +101,7 @@ def test_texts_of_a_recipe_are_safe_with_their_quotes_as_they_are() -> None:
     assert "<b a=" not in text
 
 
-def test_every_number_stands_with_its_interval_and_coverage(read: PageReader) -> None:
+def test_every_number_is_shown_with_its_interval_and_coverage(read: PageReader) -> None:
     entry = SAMPLE.tasks[0].entry["metrics"]["accuracy"]
     for written in (
         f"{100 * entry['value']:.1f}",
@@ -111,7 +111,7 @@ def test_every_number_stands_with_its_interval_and_coverage(read: PageReader) ->
         "0.200 to 0.310",
         "Comparable with the paper: no (judge lexical compares words, the paper's is gpt-4)",
         "lower",
-        # Published results stand beside, with their source and what is different there.
+        # Published results are shown too, with their source and differences.
         *(
             "Invented-70B",
             "one example",
@@ -126,13 +126,13 @@ def test_every_number_stands_with_its_interval_and_coverage(read: PageReader) ->
 
 
 def test_nothing_scored_is_not_zero() -> None:
-    read = one(empty())
+    read = page_of(empty())
     assert read.faults == []
     assert "n/a" in read.text
     assert "0.0" not in read.text.split("Recipe")[0]
     assert "This report holds no items of this task." in read.text
     assert read.data == {}
-    read = one()
+    read = page_of()
     assert read.faults == []
     assert "No runs." in read.text
     assert "Nothing was scored." in read.text
@@ -155,7 +155,7 @@ def test_no_number_is_ever_nan() -> None:
         "breakdown": {"category": {"dates": {"accuracy": broken}}},
     }
     items = [replace(task.items[0], values={"accuracy": float("nan")})]
-    read = one(replace(task, entry=entry, items=items))
+    read = page_of(replace(task, entry=entry, items=items))
     assert read.faults == []
     assert "nan" not in read.text.lower().replace("pregnan", "")
     assert "inf " not in read.text
@@ -167,7 +167,7 @@ def test_no_number_is_ever_nan() -> None:
 
 
 def test_one_run_with_nothing_and_with_much_published() -> None:
-    read = one(replace(calculation(), published=()))
+    read = page_of(replace(calculation(), published=()))
     assert read.faults == []
     assert "Published results" not in read.text.replace(
         "Published results are as their authors", ""
@@ -178,7 +178,7 @@ def test_one_run_with_nothing_and_with_much_published() -> None:
         for number in range(4)
         for result in published()
     )
-    read = one(replace(calculation(), published=many))
+    read = page_of(replace(calculation(), published=many))
     assert read.faults == []
     assert "Filter published results by words" in read.text
     # Twelve results of one paper share its note.
@@ -187,7 +187,7 @@ def test_one_run_with_nothing_and_with_much_published() -> None:
 
 
 def test_credentialed_items_have_no_texts() -> None:
-    read = one(credentialed())
+    read = page_of(credentialed())
     (data,) = read.data.values()
     assert "Texts of credentialed data are not shown" in read.text
     assert data["runs"][0]["texts"]
@@ -198,15 +198,15 @@ def test_credentialed_items_have_no_texts() -> None:
         "g",
         "h",
     }
-    # What is true of one run is said of that run.
+    # A note about one run names that run.
     some, whole = credentialed("one"), replace(credentialed("two"), texts="")
-    assert "one: Texts of credentialed data are not shown" in one(some, whole).text
-    assert "one: Texts" not in one(some, replace(some, run="two")).text
+    assert "one: Texts of credentialed data are not shown" in page_of(some, whole).text
+    assert "one: Texts" not in page_of(some, replace(some, run="two")).text
 
 
-def test_tasks_with_odd_names_keep_apart() -> None:
+def test_tasks_with_odd_names_have_distinct_ids() -> None:
     tasks = [replace(empty(), name=name) for name in ("a b", "a_b", "3", "<i>", "")]
-    read = one(*tasks, judged())
+    read = page_of(*tasks, judged())
     assert read.faults == []
     assert (
         sum(name.startswith("task-") and name.endswith("-h") for name in read.ids)
@@ -214,9 +214,7 @@ def test_tasks_with_odd_names_keep_apart() -> None:
     )  # the judged one has items
 
 
-def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_items() -> (
-    None
-):
+def test_runs_and_papers_are_compared_by_one_metric_on_the_same_items() -> None:
     (first, *_) = published()
     official = {"accuracy_official": 0.619}
     theirs = replace(
@@ -227,7 +225,7 @@ def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_i
         configs=("v1",),
     )
     # What counts by the authors' rule alone is in the table and not in the chart.
-    read = one(replace(calculation(), published=(theirs,)))
+    read = page_of(replace(calculation(), published=(theirs,)))
     assert read.faults == []
     assert "accuracy_official, %" in read.text
     assert "61.9 %, n = 1,047, reported" not in read.text
@@ -236,7 +234,7 @@ def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_i
     ours = replace(calculation(), published=(theirs,))
     value = ours.entry["metrics"]["accuracy"]
     ours.entry["metrics"]["accuracy_official"] = {**value, "value": 0.25}
-    read = one(ours)
+    read = page_of(ours)
     assert f"{100 * value['value']:.1f} % accuracy 95 % interval" in read.text
     assert (
         "Drawn by accuracy_official, the authors' rule, by which papers count; the figures above are accuracy."
@@ -244,19 +242,19 @@ def test_runs_and_papers_stand_beside_each_other_by_one_metric_and_on_the_same_i
     )
     assert re.search(r"25\.0 % \([^)]*\), n = \d+", read.text)
     assert "61.9 %, n = 1,047, reported, A Paper of Ours, table 2" in read.text
-    # A run that is not comparable with the paper has the paper's figure marked; the
-    # legend says what the mark means.
+    # Where a run is not comparable with the paper, the paper's figure is marked; the
+    # legend explains the mark.
     assert read.text.count("[other setting]") > 1
     alike = {"comparable": True, "why": ["all 1,047 items"]}
     beside = replace(ours, entry={**ours.entry, "paper": alike})
-    assert one(beside).text.count("[other setting]") == 1
+    assert page_of(beside).text.count("[other setting]") == 1
     # Not beside other items, nor beside a judge that compares words.
     ours.entry["recipe"]["data"]["config"] = "demo"
-    assert "61.9 %, n = 1,047, reported" not in one(ours).text
+    assert "61.9 %, n = 1,047, reported" not in page_of(ours).text
     ours.entry["recipe"]["data"]["config"] = "v1"
-    assert "61.9 %, n = 1,047, reported" in one(ours).text
+    assert "61.9 %, n = 1,047, reported" in page_of(ours).text
     ours.entry["metrics"]["accuracy_official"]["comparable"] = False
-    assert "61.9 %, n = 1,047, reported" not in one(ours).text
+    assert "61.9 %, n = 1,047, reported" not in page_of(ours).text
 
 
 def test_views_of_a_paper_draw_groups_families_of_tasks_and_a_plane() -> None:
@@ -269,19 +267,19 @@ def test_views_of_a_paper_draw_groups_families_of_tasks_and_a_plane() -> None:
     by = View(title="By category", metrics=("accuracy",), by="category")
     runs = [calculation(run, seed=seed) for seed, run in enumerate(("small", "large"))]
     zero = [replace(run, name="zero", views=(*views, by)) for run in runs]
-    read = one(*zero, *(replace(run, name="one", views=views) for run in runs))
+    read = page_of(*zero, *(replace(run, name="one", views=views) for run in runs))
     assert read.faults == []
-    # A family stands with its first task; groups keep the numbers of their breakdown.
+    # A family is shown with its first task; groups keep the numbers of their breakdown.
     assert read.text.count("By shot: accuracy") == 1
     assert re.search(r"no example.*one example", read.text)
-    told = runs[1].entry["breakdown"]["category"]["dates"]["accuracy"]
+    accuracy = runs[1].entry["breakdown"]["category"]["dates"]["accuracy"]
     assert re.search(
-        rf"dates.*large {100 * told['value']:.1f} % \({100 * told['ci_low']:.1f} to ",
+        rf"dates.*large {100 * accuracy['value']:.1f} % \({100 * accuracy['ci_low']:.1f} to ",
         read.text,
     )
     assert "small: words (number) 23.4 (20.1 to 27.0), n = 40; accuracy " in read.text
     assert read.ids["task-zero-view2-table"] == 1
-    assert "By shot" not in one(*zero).text  # one task of a family is no comparison
+    assert "By shot" not in page_of(*zero).text  # one task of a family is no comparison
 
 
 HOSTILE: dict[str, str] = tables(__file__, "hostile_texts")
@@ -350,7 +348,7 @@ def everywhere(text: str) -> ReportData:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_text_wherever_it_stands_and_reads_back_equal(
+def test_hostile_text_stays_text_everywhere_and_reads_back_equal(
     name: str,
 ) -> None:
     text = HOSTILE[name]
@@ -371,7 +369,7 @@ def test_hostile_text_is_text_wherever_it_stands_and_reads_back_equal(
         assert data["strings"][run[key][0]] == text, key
     (((_, _, _, words, votes),),) = run["d"]
     assert [data["strings"][number] for number in (words, *votes)] == [text] * 3
-    # The text stands there once, however often it is meant.
+    # The text is stored once, however often it is used.
     assert data["strings"].count(text) == 1
 
 
@@ -386,8 +384,7 @@ def test_json_in_a_page_reads_back_equal(value: Any) -> None:
     written = script_json({"value": value, "more": ["</script>", "<!--"]})
     assert not set("<>&\u2028\u2029") & set(written)
     written.encode("utf-8")
-    # Two halves of a pair that stand side by side are one character for every reader of
-    # JSON.
+    # Two adjacent surrogates of a pair are one character for every reader of JSON.
     assert json.loads(written)["value"] == json.loads(json.dumps(value))
 
 
@@ -399,7 +396,7 @@ def test_escaped_text_can_be_stored_and_opens_nothing(text: str) -> None:
     assert escaped(written) == written
 
 
-def test_the_unseen_is_written_visibly_and_links_carry_no_referrer() -> None:
+def test_invisible_characters_are_shown_and_links_carry_no_referrer() -> None:
     assert escaped("\ud800\x00\x1b") == "\\ud800\\x00\\x1b"
     assert escaped("a\r\nb\tc") == "a\nb\tc"
     assert (

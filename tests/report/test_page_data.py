@@ -45,14 +45,14 @@ def item(
         (None, "", "judge: timeout", "unscored"),
     ],
 )
-def test_an_item_stands_under_one_word(
+def test_each_item_has_one_decision(
     value: float | None, unclear: str, unscored: str, word: str
 ) -> None:
-    one = ReportItem(
+    shown = ReportItem(
         id="1", groups={}, values={"right": value}, unclear=unclear, unscored=unscored
     )
     metric = MetricSpec(name="right", kind="proportion", description="")
-    assert decision(one, metric) == word
+    assert decision(shown, metric) == word
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_an_item_stands_under_one_word(
         ("x" * 2000, 2, "x\n[... 1,998 characters left out ...]\nx"),
     ],
 )
-def test_a_text_is_cut_in_its_middle_and_says_by_how_much(
+def test_a_text_is_cut_in_its_middle_with_a_note(
     text: str, length: int, cut: str
 ) -> None:
     assert cut_middle(text, length) == cut
@@ -85,7 +85,7 @@ def test_all_texts_are_cut_to_the_largest_length_at_which_all_fit() -> None:
     ]
     (fitted,) = fit_texts(texts, 31_500)
     assert (fitted.length, fitted.cut, fitted.emptied) == (3000, 10, 0)
-    assert all("10,001 characters left out" in each.question for each in fitted.items)
+    assert all("10,001 characters left out" in shown.question for shown in fitted.items)
     assert fit_texts(texts, sys.maxsize)[0].items == tuple(texts[0][1])
     # What fits stays as it is.
     whole = [item("1", "q" * 5000, "a"), item("2", "", "b", "because")]
@@ -93,12 +93,14 @@ def test_all_texts_are_cut_to_the_largest_length_at_which_all_fit() -> None:
     assert (list(fitted.items), fitted.cut, fitted.emptied) == (whole, 0, 0)
 
 
-def test_where_the_smallest_length_is_too_much_the_last_items_have_no_texts() -> None:
+def test_the_last_items_lose_their_texts_where_the_smallest_length_is_too_much() -> (
+    None
+):
     texts = [item(str(number), str(number) * 900) for number in range(10)]
     (fitted,) = fit_texts([("t", texts)], 3400)
-    assert [bool(each.question) for each in fitted.items] == [True] * 4 + [False] * 6
+    assert [bool(shown.question) for shown in fitted.items] == [True] * 4 + [False] * 6
     assert (fitted.length, fitted.cut, fitted.emptied) == (LENGTHS[-1], 4, 6)
-    assert [each.values for each in fitted.items] == [each.values for each in texts]
+    assert [shown.values for shown in fitted.items] == [shown.values for shown in texts]
     assert fitted.items[-1].parsed == "7"
 
 
@@ -109,18 +111,18 @@ def test_runs_of_a_task_share_their_questions_and_lose_the_same_items() -> None:
     ]
     # A question has 702 bytes, two answers have 8.
     first, second = fit_texts(runs, 3 * 710)
-    assert [bool(each.question) for each in first.items] == [True, True, True, False]
-    assert [bool(each.answer) for each in second.items] == [True, True, True, False]
+    assert [bool(shown.question) for shown in first.items] == [True, True, True, False]
+    assert [bool(shown.answer) for shown in second.items] == [True, True, True, False]
 
 
-def test_what_a_small_task_does_not_need_a_large_one_has() -> None:
+def test_room_that_a_small_task_leaves_goes_to_a_large_one() -> None:
     small = ("small", [item("1", "s" * 100)])
     large = ("large", [item(str(n), str(n) * 500) for n in range(10)])
     fitted = fit_texts([large, small], 102 + 7 * 502)
-    assert [each.emptied for each in fitted] == [3, 0]
+    assert [task.emptied for task in fitted] == [3, 0]
 
 
-def test_an_answer_that_is_read_as_a_book_is_no_line() -> None:
+def test_long_parsed_answers_and_reasons_are_cut() -> None:
     (shown,) = report_items(
         [{"id": "1", "parsed": "9" * 5000, "why": "w" * 5000}],
         [],
@@ -140,7 +142,7 @@ ITEMS = st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=5)
     st.lists(st.tuples(st.sampled_from("ab"), ITEMS), max_size=4),
     st.integers(min_value=0, max_value=30_000),
 )
-def test_a_report_never_has_more_text_than_it_may(
+def test_a_report_never_exceeds_its_text_limit(
     runs: list[tuple[str, list[tuple[str, ...]]]], room: int
 ) -> None:
     tasks = [
@@ -148,23 +150,23 @@ def test_a_report_never_has_more_text_than_it_may(
         for name, items in runs
     ]
     fitted = fit_texts(tasks, room)
-    assert [[each.id for each in part.items] for part in fitted] == [
-        [each.id for each in items] for _, items in tasks
+    assert [[shown.id for shown in fit.items] for fit in fitted] == [
+        [shown.id for shown in items] for _, items in tasks
     ]
     stored = {
         (name, text)
-        for (name, _), part in zip(tasks, fitted, strict=True)
-        for each in part.items
+        for (name, _), fit in zip(tasks, fitted, strict=True)
+        for shown in fit.items
         for text in (
-            each.question,
-            each.answer,
-            *(verdict.text for verdict in each.verdicts),
+            shown.question,
+            shown.answer,
+            *(verdict.text for verdict in shown.verdicts),
         )
     }
     assert sum(size_of(text) for _, text in stored) <= room
-    for (_, items), part in zip(tasks, fitted, strict=True):
-        changed = sum(old != new for old, new in zip(items, part.items, strict=True))
-        assert changed == part.cut + part.emptied
+    for (_, items), fit in zip(tasks, fitted, strict=True):
+        changed = sum(old != new for old, new in zip(items, fit.items, strict=True))
+        assert changed == fit.cut + fit.emptied
 
 
 @given(st.text(max_size=40))

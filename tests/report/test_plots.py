@@ -37,7 +37,7 @@ def chart(*points: PlotPoint, **more: Any) -> str:
     )
 
 
-def test_intervals_are_drawn_where_they_are_and_said_in_words() -> None:
+def test_intervals_are_drawn_at_their_values_and_described_in_words() -> None:
     text = chart(RUN, PAPER, note="A note.")
     read = PageReader(text)
     assert read.faults == []
@@ -76,7 +76,7 @@ def test_runs_of_a_row_keep_their_shape_and_few_items_are_marked() -> None:
     assert "mt-few" not in chart(replace(PAPER, n=5))
 
 
-def test_what_cannot_be_computed_is_said_and_not_drawn() -> None:
+def test_missing_values_are_noted_and_not_drawn() -> None:
     for value in (None, math.nan, math.inf):
         point = PlotPoint(label="x", value=value, low=None, high=math.nan, n=20)
         assert interval_words(point) == "n/a"
@@ -106,7 +106,7 @@ def test_a_plane_has_both_intervals_and_numbers_for_papers() -> None:
     assert "Papers: 1 theirs." in read.text
 
 
-def test_a_curve_says_each_point_in_words_and_leaves_out_what_has_no_value() -> None:
+def test_a_curve_describes_each_point_and_leaves_out_missing_values() -> None:
     points = (
         replace(RUN, across=0.6),
         replace(RUN, across=0.9, value=0.7),
@@ -170,19 +170,10 @@ def test_a_mark_of_a_cell_is_decoration() -> None:
     assert 'class="mt-mark mt-steps-4"' in text
     assert "<circle" not in interval_mark(None, None, None)
     assert axis_ticks(SHARES).count("<text") == 3
-    # A report has thousands of them: what they share is said by the style.
+    # A report has thousands of them: the style holds what they share.
     assert len(text) < 240
     styles = assets_text("plots.css")
     assert ".mt .mt-mark line" in styles
-    for top in (
-        1.0,
-        2.0,
-        3.0,
-        7.0,
-        9.0,
-        11.0,
-        24.0,
-        30.0,
-        99.0,
-    ):  # every axis has its lines in the style
+    # The style has the lines of every axis.
+    for top in (1.0, 2.0, 3.0, 7.0, 9.0, 11.0, 24.0, 30.0, 99.0):
         assert f".mt-steps-{len(scale_of([top], 'number').ticks) - 1} " in styles, top

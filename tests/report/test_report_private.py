@@ -1,4 +1,4 @@
-"""Credentialed data: nothing of a note, a question, an answer or a judge gets into a report, not even from files that have it."""
+"""Credentialed data: no text of a note, question, answer or judge gets into a report, not even from unredacted files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.report.tiny_runs import ran
 from tests.support import write_run
 
 TASKS = "ehrnoteqa_open_level1,ehrnoteqa_open_level2,mimic_rrs,archehr_together,medcalc"
-DATASETS = ("ehrnoteqa", "mimic_rrs", "archehr_qa", "medcalc_bench")
+CREDENTIALED = ("ehrnoteqa", "mimic_rrs", "archehr_qa")
 
 
 @pytest.fixture(scope="module")
@@ -49,20 +49,22 @@ def run(demos: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def runs_of_words(text: str) -> set[tuple[bytes, ...]]:
     words = words_of(text)
-    return {tuple(words[place : place + 12]) for place in range(len(words) - 11)}
+    return {tuple(words[start : start + 12]) for start in range(len(words) - 11)}
 
 
 def leaks(text: str, demos: Path, *datasets: str) -> int:
-    """How many runs of 12 words of the sources stand in a text, as it is and as a browser reads it."""
+    """Counts the runs of 12 words of the sources in a text, as it is and as a browser reads it."""
     files = [file for name in datasets for file in source_files(str(demos / name))]
-    texts = [each for file in files for row in source_rows(file) for each in row.texts]
+    texts = [
+        passage for file in files for row in source_rows(file) for passage in row.texts
+    ]
     assert len(texts) >= 10
     source = set().union(*map(runs_of_words, texts))
     assert len(source) > 500
     return len(source & (runs_of_words(text) | runs_of_words(html.unescape(text))))
 
 
-def test_no_twelve_words_of_the_source_stand_in_a_report(
+def test_no_twelve_words_of_the_source_are_in_a_report(
     demos: Path, run: Path, tmp_path: Path
 ) -> None:
     assert (
@@ -72,9 +74,7 @@ def test_no_twelve_words_of_the_source_stand_in_a_report(
     written = sorted((tmp_path / "out").iterdir())
     assert [path.name for path in written] == ["report.html", "report.md"]
     for path in written:
-        assert (
-            leaks(path.read_text(), demos, "ehrnoteqa", "mimic_rrs", "archehr_qa") == 0
-        )
+        assert leaks(path.read_text(), demos, *CREDENTIALED) == 0
     # The same check finds the texts of open data.
     page = render_page(
         report_data(
@@ -117,13 +117,7 @@ def test_no_export_has_words_of_the_source(
     demos: Path, run: Path, tmp_path: Path
 ) -> None:
     files = exported(run, demos, tmp_path)
-    assert (
-        sum(
-            leaks(text, demos, "ehrnoteqa", "mimic_rrs", "archehr_qa")
-            for text in files.values()
-        )
-        == 0
-    )
+    assert sum(leaks(text, demos, *CREDENTIALED) for text in files.values()) == 0
     ids = {row["id"] for row in read_items(run)}
     items = list(csv.DictReader(io.StringIO(files["csv/items.csv"])))
     assert {row["id"] for row in items} == ids
@@ -159,10 +153,10 @@ def test_items_of_credentialed_data_have_ids_scores_and_hashes(
     assert len(plots["medcalc"]) == 2
 
 
-def test_a_file_that_was_not_redacted_gives_nothing_away(
+def test_unredacted_files_of_a_run_reveal_nothing(
     demos: Path, run: Path, tmp_path: Path
 ) -> None:
-    """An items.parquet, verdicts.jsonl and results.json full of the patient's words."""
+    """items.parquet, verdicts.jsonl and results.json hold text of the patient."""
     secret = "the old fisherman complained of a burning pain behind his left ear since the wedding of his niece"
     folder = tmp_path / "forged"
     rows = [

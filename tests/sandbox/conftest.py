@@ -12,7 +12,7 @@ from tests.sandbox.traces import nothing_left
 
 @pytest.fixture(scope="session")
 def sandbox() -> None:
-    """Skips, with the reason, where no sandbox can be made; the tests of the refusal run there all the same."""
+    """Skips a test, with the reason, where no sandbox can be made; tests of the refusal do not use it."""
     missing = probe()
     if missing is not None:
         pytest.skip(f"no sandbox on this machine: {missing}")
@@ -22,9 +22,9 @@ def sandbox() -> None:
 def clean(
     sandbox: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Nothing of the test's programs stays on the machine."""
-    # A folder of its own for temporary files, so that those of tests at work beside
-    # this one do not count.
+    """Asserts that the test's programs leave nothing on the machine."""
+    # Temporary files go to a separate folder, so that those of other running tests do
+    # not count.
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     with nothing_left():

@@ -53,16 +53,14 @@ def blocked(code: str, *, limits: Limits | None = None) -> Outcome:
     return outcome
 
 
-def each_blocked(*tries: str) -> list[str]:
-    """Runs several tries in one program, each of which ends with `out()` where it got out; the exception that ended each."""
-    frame = (
-        "def out(): print('OUT', number)\nfor number, code in enumerate({tries!r}):\n"
-    )
+def blocked_attempts(*attempts: str) -> list[str]:
+    """Runs attempts in one program, each of which calls `out()` if it got out; returns the exception that ended each."""
+    frame = "def out(): print('OUT', number)\nfor number, code in enumerate({attempts!r}):\n"
     frame += "    try: exec(code, {{'out': out}})\n    except Exception as error: print(type(error).__name__)\n"
     frame += "    else: print('nothing')\n    finally: __import__('os').chdir('/tmp')"
-    outcome = blocked(frame.format(tries=tries))
+    outcome = blocked(frame.format(attempts=attempts))
     ends = outcome.stdout.split()
-    assert (outcome.exit, len(ends)) == ("ok", len(tries)), outcome
+    assert (outcome.exit, len(ends)) == ("ok", len(attempts)), outcome
     return ends
 
 
@@ -78,12 +76,12 @@ def test_no_network(listener: socket.socket) -> None:
     with pytest.raises(TimeoutError):
         listener.accept()
     families = ("AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK", "AF_PACKET")
-    tries = [
+    attempts = [
         f"import socket\nsocket.socket(socket.{name}, socket.SOCK_RAW)\nout()"
         for name in families
     ]
-    assert each_blocked(*tries) == ["PermissionError"] * 5
-    assert each_blocked(
+    assert blocked_attempts(*attempts) == ["PermissionError"] * 5
+    assert blocked_attempts(
         "import socket\nsocket.getaddrinfo('localhost.test', 80)\nout()",
         "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:9/')\nout()",
     ) == ["gaierror", "URLError"]
@@ -93,24 +91,24 @@ def test_no_network(listener: socket.socket) -> None:
 
 
 def test_no_file_of_the_machine_is_reached(witness: Path) -> None:
-    places = [
-        *TABLES["places"],
+    paths = [
+        *TABLES["host_paths"],
         str(witness),
         str(Path.home()),
         str(ROOT / "setup.cfg"),
     ]
     outcome = run_code(
-        f"import os\nprint([place for place in {places!r} if os.path.lexists(place)])"
+        f"import os\nprint([path for path in {paths!r} if os.path.lexists(path)])"
     )
     assert outcome.stdout == "[]\n"
-    tries = {
+    attempts = {
         code.replace("WITNESS", str(witness)): end
         for code, end in TABLES["around_the_root"].items()
     }
-    assert each_blocked(*tries) == list(tries.values())
+    assert blocked_attempts(*attempts) == list(attempts.values())
 
 
-def test_nothing_can_be_changed_started_or_left() -> None:
+def test_nothing_can_be_changed_started_or_left_behind() -> None:
     code = "import os, json\nfor act in (os.unlink, os.remove, lambda p: os.chmod(p, 0o777), lambda p: os.rename(p, p + 'x')):\n"
     code += (
         "    try: act(json.__file__)\n    except OSError: pass\n    else: print('OUT')"
@@ -132,7 +130,7 @@ def test_nothing_can_be_changed_started_or_left() -> None:
             code + "os.execv('own', ['own', '-c', 'print(\"OUT\")'])"
         ).stderr_tail
     )
-    ends = each_blocked(*TABLES["starts"])
+    ends = blocked_attempts(*TABLES["starts"])
     assert ends[:2] == ["nothing", "nothing"]
     assert set(ends[2:]) <= {"PermissionError", "OSError", "RuntimeError"}
     code = 'import os\nfor n in range(3, 256):\n    try: os.write(n, b\'{"code": 0, "cpu": 0}\\n\')\n    except OSError: pass\n'
@@ -142,14 +140,14 @@ def test_nothing_can_be_changed_started_or_left() -> None:
 # Environment, descriptors, other programs
 
 
-def test_the_environment_and_imports_show_nothing(
+def test_environment_and_imports_are_the_sandboxes_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     outcome = run_code("import os\nprint(sorted(set(os.environ) - {'LC_CTYPE'}))")
     assert outcome.stdout == "['PYTHONHASHSEED']\n"
     errors_file = str(ROOT / "medical_tasks" / "errors.py")
-    ends = each_blocked(
+    ends = blocked_attempts(
         "import importlib\nimportlib.import_module('medical_tasks')\nout()",
         f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nimport medical_tasks\nout()",
         f"import sys\nsys.path[:0] = {[path for path in sys.path if path]!r}\nimport numpy\nout()",
@@ -162,7 +160,7 @@ def test_the_environment_and_imports_show_nothing(
     assert ends[4] == "nothing"
 
 
-def test_a_program_that_becomes_another_is_still_in_it(listener: socket.socket) -> None:
+def test_a_program_that_replaces_itself_stays_inside(listener: socket.socket) -> None:
     port = listener.getsockname()[1]
     inner = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1); print('OUT')"
     outcome = blocked(
@@ -176,7 +174,7 @@ def test_a_program_that_becomes_another_is_still_in_it(listener: socket.socket) 
 # Signals and tracing
 
 
-def test_signals_reach_nobody() -> None:
+def test_signals_reach_no_other_process() -> None:
     received: list[int] = []
     before = signal.signal(
         signal.SIGUSR1, lambda number, frame: received.append(number)
@@ -260,7 +258,7 @@ def test_output_at_the_limit_is_whole() -> None:
         run_code(f"print('x' * {count})", limits=Limits(output_bytes=1000))
         for count in (999, 1000)
     )
-    assert [(each.exit, len(each.stdout)) for each in (whole, over)] == [
+    assert [(outcome.exit, len(outcome.stdout)) for outcome in (whole, over)] == [
         ("ok", 1000),
         ("output", 1000),
     ]
@@ -273,25 +271,25 @@ def test_disk_and_descriptors_are_limited(code: str) -> None:
     assert "OSError" in outcome.stderr_tail
 
 
-# The one who asked ends first
+# The caller ends first
 
 
-def test_ends_with_the_one_who_asked() -> None:
+def test_the_sandbox_ends_with_its_caller() -> None:
     adopt_orphans()
     before = descendants()  # processes that serve other tests
     code = "from medical_tasks.sandbox import run_code\nprint('started', flush=True)\nrun_code('import time; time.sleep(600)')"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=ROOT
-    ) as asker:
-        assert asker.stdout is not None
-        assert asker.stdout.readline() == b"started\n"
+    ) as caller:
+        assert caller.stdout is not None
+        assert caller.stdout.readline() == b"started\n"
         deadline = time.monotonic() + 20
         while len(descendants() - before) < 4 and time.monotonic() < deadline:
             time.sleep(0.02)
-        # the asker, the maker of the sandbox, its process 1, the program
+        # the caller, the process that makes the sandbox, its process 1, the program
         assert len(descendants() - before) == 4
-        asker.kill()
-    assert wait_until_gone(10, but=before) == frozenset()
+        caller.kill()
+    assert wait_until_gone(10, ignoring=before) == frozenset()
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -306,7 +304,7 @@ def test_ends_with_the_one_who_asked() -> None:
         signal.signal(signal.SIGALRM, handler)
 
 
-def test_a_crowd_of_bad_programs_at_once() -> None:
+def test_harmful_programs_in_parallel() -> None:
     codes = [
         "while True: print('x' * 1000)",
         "x = bytearray(10**11)",

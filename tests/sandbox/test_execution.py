@@ -16,21 +16,21 @@ TABLES: dict[str, Any] = tables(__file__)
 pytestmark = pytest.mark.usefixtures("clean")
 
 
-@pytest.mark.parametrize(("code", "printed"), TABLES["what_a_program_prints"])
-def test_what_a_program_prints(code: str, printed: str) -> None:
+@pytest.mark.parametrize(("code", "stdout"), TABLES["what_a_program_prints"])
+def test_what_a_program_prints(code: str, stdout: str) -> None:
     outcome = run_code(code)
-    assert (outcome.exit, outcome.stdout, outcome.stderr_tail) == ("ok", printed, "")
+    assert (outcome.exit, outcome.stdout, outcome.stderr_tail) == ("ok", stdout, "")
     assert outcome.seconds > 0
 
 
-@pytest.mark.parametrize(("code", "told"), TABLES["fails"])
-def test_what_a_failing_program_tells(code: str, told: str) -> None:
+@pytest.mark.parametrize(("code", "message"), TABLES["fails"])
+def test_message_of_a_failing_program(code: str, message: str) -> None:
     outcome = run_code(code)
     assert outcome.exit == "error"
-    assert told in outcome.stderr_tail
+    assert message in outcome.stderr_tail
 
 
-def test_what_is_kept_of_output_and_errors() -> None:
+def test_output_and_the_end_of_errors_are_kept() -> None:
     outcome = run_code("print('half', flush=True)\n1/0")
     assert (outcome.stdout, outcome.exit) == ("half\n", "error")
     tail = run_code("import json\njson.loads('{')").stderr_tail
@@ -46,7 +46,7 @@ def test_what_is_kept_of_output_and_errors() -> None:
     assert run_code(code).stdout == run_code(code).stdout
 
 
-def test_programs_too_long_and_beside_each_other() -> None:
+def test_programs_too_long_and_in_parallel() -> None:
     outcome = run_code("#" * (1 << 20) + "\nprint(1)")
     assert (outcome.exit, outcome.stdout, outcome.seconds) == ("error", "", 0.0)
     assert "longer than 1048576 bytes" in outcome.stderr_tail
@@ -61,11 +61,11 @@ def test_programs_too_long_and_beside_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "least", "given"),
+    ("limit", "least", "value"),
     [*TABLES["impossible_limits"], ("wall_seconds", 0.1, float("nan"))],
 )
-def test_impossible_limits_by_message(limit: str, least: float, given: float) -> None:
+def test_impossible_limits_by_message(limit: str, least: float, value: float) -> None:
     with pytest.raises(
-        UsageError, match=f"sandbox limit {limit} must be {least} or more, got {given}"
+        UsageError, match=f"sandbox limit {limit} must be {least} or more, got {value}"
     ):
-        Limits(**{limit: given})  # type: ignore[arg-type]
+        Limits(**{limit: value})  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Each wall stands alone: without the filter of system calls the namespaces and limits hold, and the probe refuses."""
+"""Each layer holds alone: without the filter of system calls the namespaces and limits hold, and the probe refuses."""
 
 from __future__ import annotations
 
@@ -32,45 +32,47 @@ SHORT = Limits(cpu_seconds=1, wall_seconds=5)
 
 @pytest.fixture
 def no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A filter that lets every system call pass."""
+    """Replaces the filter by one that lets every system call pass."""
     open_filter = struct.pack("<HBBI", 0x06, 0, 0, ALLOW).hex()
     plan = {**execution._fixed_plan(), "filter": open_filter}
     monkeypatch.setattr(execution, "_fixed_plan", lambda: plan)
 
 
 @pytest.fixture
-def tries() -> Iterator[str]:
+def attempts() -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield attempts_program(
             platform.machine(), port=listener.getsockname()[1], pid=os.getpid()
         )
 
 
-def test_all_attempts_fail(tries: str) -> None:
-    assert len(re.findall(r'^attempt\("([^"]+)"', tries, re.MULTILINE)) == 20
-    assert json.loads(run_code(tries).stdout) == []
+def test_all_attempts_fail(attempts: str) -> None:
+    assert len(re.findall(r'^attempt\("([^"]+)"', attempts, re.MULTILINE)) == 20
+    assert json.loads(run_code(attempts).stdout) == []
 
 
 @pytest.mark.usefixtures("no_filter")
-def test_the_attempts_are_real_ones(tries: str) -> None:
-    """Without the filter some succeed, so that their failing with it says something; the walls behind it hold."""
-    reached = set(json.loads(run_code(tries).stdout))
+def test_without_the_filter_only_the_calls_it_stops_succeed(attempts: str) -> None:
+    """Some attempts succeed, so that their failing with the filter means something; the other layers hold."""
+    reached = set(json.loads(run_code(attempts).stdout))
     assert {
         "open a socket",
         "make a namespace",
         "change the system call filter",
     } <= reached
-    walls = set(tables(__file__))
-    assert walls <= set(re.findall(r'^attempt\("([^"]+)"', tries, re.MULTILINE))
-    assert reached & walls == set()
+    stopped_elsewhere = set(tables(__file__))
+    assert stopped_elsewhere <= set(
+        re.findall(r'^attempt\("([^"]+)"', attempts, re.MULTILINE)
+    )
+    assert reached & stopped_elsewhere == set()
 
 
 @pytest.mark.usefixtures("no_filter")
 def test_the_probe_refuses_a_sandbox_with_a_hole() -> None:
-    found = probe()
-    assert found is not None
-    assert found.startswith("a program in it could ")
-    assert "open a socket" in found
+    message = probe()
+    assert message is not None
+    assert message.startswith("a program in it could ")
+    assert "open a socket" in message
     require_sandbox.cache_clear()
     try:
         with pytest.raises(
@@ -84,7 +86,7 @@ def test_the_probe_refuses_a_sandbox_with_a_hole() -> None:
 
 @pytest.mark.usefixtures("no_filter")
 def test_daemons_end_with_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two forks and a session of their own; with the limit of processes out of the way, too."""
+    """They fork twice and start a session of their own, with the limit of processes lifted."""
     code = """
 import os, time
 for _ in range(2):
@@ -131,8 +133,8 @@ def test_signals_end_at_the_namespace() -> None:
 
 
 @pytest.mark.usefixtures("no_filter")
-def test_shared_memory_and_abstract_sockets_of_the_machine_are_not_there() -> None:
-    """These have names that no file system knows: the IPC and the network namespace keep them apart."""
+def test_shared_memory_and_abstract_sockets_of_the_machine_are_out_of_reach() -> None:
+    """Their names are in no file system: the IPC and the network namespace keep them apart."""
     libc = ctypes.CDLL(None, use_errno=True)
     key = 0x4D54_0000 | (os.getpid() & 0xFFFF)
     segment = libc.shmget(key, 4096, 0o1666)
@@ -158,8 +160,8 @@ except OSError as error:
         libc.shmctl(segment, 0, None)
 
 
-def test_what_is_left_would_be_seen() -> None:
-    """The check around every test of this folder, checked."""
+def test_nothing_left_notices_processes_and_files() -> None:
+    """Checks the check around every test of this folder."""
     with subprocess.Popen(
         [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
     ) as left:
@@ -173,6 +175,9 @@ def test_what_is_left_would_be_seen() -> None:
     with pytest.raises(AssertionError), nothing_left():
         (Path(tempfile.gettempdir()) / "left").touch()
     (Path(tempfile.gettempdir()) / "left").unlink()
+
+
+def test_the_sandbox_has_its_own_host_name() -> None:
     before = platform.node()
     assert run_code("import os\nprint(os.uname().nodename)").stdout == "sandbox\n"
     assert os.uname().nodename == before != "sandbox"

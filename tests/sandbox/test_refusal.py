@@ -1,4 +1,4 @@
-"""Where something that closes programs off is missing, nothing is run, and the message says what and what to do."""
+"""Where a part of the sandbox is missing, nothing is run, and the message names the part and the next step."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ TABLES: dict[str, Any] = tables(__file__)
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    """Nothing is remembered of this machine, before and after."""
+def empty_caches() -> Iterator[None]:
+    """Clears what the sandbox remembers of this machine, before and after."""
     caches = (execution._fixed_plan, require_sandbox, execution.find_runtime)
     for cache in caches:
         cache.cache_clear()
@@ -90,32 +90,34 @@ def _without(call: str, code: str, *words: str) -> subprocess.CompletedProcess[s
 
 
 @known_machine
-@pytest.mark.parametrize(("call", "told"), TABLES["a_container_that_forbids_it"])
-def test_a_container_that_forbids_it(call: str, told: str, sandbox: None) -> None:
-    done = _without(
+@pytest.mark.parametrize(("call", "message"), TABLES["a_container_that_forbids_a_call"])
+def test_a_container_that_forbids_a_call(
+    call: str, message: str, sandbox: None
+) -> None:
+    process = _without(
         call, "from medical_tasks.sandbox.probe import probe\nprint(probe())"
     )
-    assert done.stdout.strip() == told, done.stderr
+    assert process.stdout.strip() == message, process.stderr
 
 
 @known_machine
-def test_the_command_refuses_before_a_model_is_asked(
+def test_the_command_refuses_before_it_opens_a_model(
     demos: Path, tmp_path: Path
 ) -> None:
     code = "from medical_tasks.cli.entry import main\nsys.exit(main(sys.argv[1:]))"
     data = ["--config", "demo", "--data", str(demos)]
     run = ["run", "--tasks", "medcalc_code", *data, "--out", str(tmp_path / "out")]
-    done = _without("unshare", code, *run, "--model", "hf/nowhere")
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith(
+    process = _without("unshare", code, *run, "--model", "hf/nowhere")
+    assert (process.returncode, process.stdout) == (3, "")
+    assert process.stderr.startswith(
         "error: programs that a model wrote are run only where they can be closed off"
     )
     assert (
         "here they cannot: namespaces: Operation not permitted (unshare). It needs Linux"
-        in done.stderr
+        in process.stderr
     )
-    assert "`sysctl user.max_user_namespaces` must be above 0" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "`sysctl user.max_user_namespaces` must be above 0" in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_a_python_that_does_not_start(
@@ -125,10 +127,10 @@ def test_a_python_that_does_not_start(
     broken.write_text("#!/bin/sh\nexit 7\n")
     broken.chmod(0o755)
     monkeypatch.setattr(sys, "_base_executable", str(broken))
-    found = probe()
-    assert found is not None
-    assert "does not start by itself" in found
-    assert "Run medical-tasks with a Python of your distribution" in found
+    message = probe()
+    assert message is not None
+    assert "does not start by itself" in message
+    assert "Run medical-tasks with a Python of your distribution" in message
 
 
 def test_no_room_to_mount(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +139,7 @@ def test_no_room_to_mount(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("text", ["not json", ""])
-def test_a_probe_program_that_says_nothing_is_no_proof(
+def test_a_probe_program_without_a_report_is_no_proof(
     text: str, monkeypatch: pytest.MonkeyPatch, sandbox: None
 ) -> None:
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""What a program sees of this machine's Python, for each kind of Python there is here."""
+"""Which files of this machine's Python a program can read, for each kind of Python there is here."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.support import ROOT
 CHECK = """
 from medical_tasks.sandbox.probe import probe
 from medical_tasks.sandbox import run_code
-found = probe()
+missing = probe()
 import os
-print(found, os.getuid(), run_code("import os, sys, math, ctypes; print(sys.version_info[:2], os.getuid())").stdout)
+print(missing, os.getuid(), run_code("import os, sys, math, ctypes; print(sys.version_info[:2], os.getuid())").stdout)
 """
 
 
@@ -39,7 +39,7 @@ def test_only_the_standard_library_is_mounted() -> None:
     )
     assert runtime.binds[0][1] == INTERPRETER
     assert [
-        place for place in runtime.withheld if place.endswith("site-packages")
+        withheld for withheld in runtime.withheld if withheld.endswith("site-packages")
     ] != []
     assert not any("site-packages" in source for source, _ in runtime.binds)
     assert runtime.version == ".".join(map(str, sys.version_info[:3]))
@@ -47,7 +47,7 @@ def test_only_the_standard_library_is_mounted() -> None:
 
 @pytest.fixture(scope="module")
 def copy() -> Iterator[Path]:
-    """A copy of what the sandbox needs, where everyone may read it; pytest's own folders are for their owner alone."""
+    """Copies what the sandbox needs to where every user may read it; pytest's own folders are for their owner alone."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "medical_tasks").mkdir()
@@ -61,34 +61,34 @@ def copy() -> Iterator[Path]:
         yield folder
 
 
-def _others() -> list[str]:
-    """Pythons of this machine, 3.11 or newer, each kind once."""
-    found: dict[str, str] = {}
-    places = [
+def _pythons() -> list[str]:
+    """Finds the Pythons of this machine, 3.11 or newer, each kind once."""
+    by_version: dict[str, str] = {}
+    paths = [
         "/usr/bin/python3",
         *map(str, Path.home().glob(".pyenv/versions/3.*/bin/python3")),
     ]
-    for place in places:
-        if Path(place).is_file():
+    for path in paths:
+        if Path(path).is_file():
             code = "import sys; print(sys.version_info >= (3, 11), sys.version, sys._base_executable)"
-            told = subprocess.run(
-                [place, "-I", "-S", "-c", code],
+            output = subprocess.run(
+                [path, "-I", "-S", "-c", code],
                 capture_output=True,
                 text=True,
                 check=False,
             ).stdout
-            if told.startswith("True"):
-                found.setdefault(told, place)
-    return list(found.values())
+            if output.startswith("True"):
+                by_version.setdefault(output, path)
+    return list(by_version.values())
 
 
 @pytest.mark.slow
 def test_every_python_of_this_machine(copy: Path, sandbox: None) -> None:
-    others = _others()
-    if not others:
+    pythons = _pythons()
+    if not pythons:
         pytest.skip("no other Python, 3.11 or newer, on this machine")
-    for python in others:
-        done = subprocess.run(
+    for python in pythons:
+        process = subprocess.run(
             [python, "-c", CHECK],
             capture_output=True,
             text=True,
@@ -96,8 +96,12 @@ def test_every_python_of_this_machine(copy: Path, sandbox: None) -> None:
             timeout=120,
             check=False,
         )
-        assert done.stdout.startswith("None "), (python, done.stdout, done.stderr)
-        assert done.stdout.strip().endswith("65534")
+        assert process.stdout.startswith("None "), (
+            python,
+            process.stdout,
+            process.stderr,
+        )
+        assert process.stdout.strip().endswith("65534")
 
 
 @pytest.mark.slow
@@ -106,20 +110,20 @@ def test_every_python_of_this_machine(copy: Path, sandbox: None) -> None:
 )
 def test_an_ordinary_user(copy: Path, sandbox: None) -> None:
     python = next(
-        (path for path in ("/usr/bin/python3", sys.executable) if path in _others()),
+        (path for path in ("/usr/bin/python3", sys.executable) if path in _pythons()),
         None,
     )
     if python is None:
         pytest.skip("no Python, 3.11 or newer, that every user may start")
-    done = subprocess.run(
+    process = subprocess.run(
         [python, "-c", CHECK], capture_output=True, text=True, cwd=copy, timeout=120, check=False, user=54321, group=54321,
         extra_groups=[],
     )  # fmt: skip
-    asked = [python, "-c", "import sys; print(sys.version_info[:2])"]
-    version = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    assert done.stdout.split() == [
+    command = [python, "-c", "import sys; print(sys.version_info[:2])"]
+    version = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert process.stdout.split() == [
         "None",
         "54321",
         *version.split(),
         "65534",
-    ], done.stderr
+    ], process.stderr

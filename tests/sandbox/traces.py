@@ -14,7 +14,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def descendants() -> frozenset[int]:
-    """Every process that comes from this one, orphans included once this process adopts them."""
+    """Lists every process that comes from this one, orphans included once this process adopts them."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -23,16 +23,16 @@ def descendants() -> frozenset[int]:
             except OSError:
                 continue
             parents[int(entry.name)] = int(fields[1])
-    found: set[int] = set()
+    pids: set[int] = set()
     edge = {os.getpid()}
     while edge:
-        edge = {pid for pid, parent in parents.items() if parent in edge} - found
-        found |= edge
-    return frozenset(found)
+        edge = {pid for pid, parent in parents.items() if parent in edge} - pids
+        pids |= edge
+    return frozenset(pids)
 
 
-def look() -> tuple[tuple[str, ...], int, tuple[str, ...]]:
-    """This machine's mounts, and the descriptors and temporary files of this process."""
+def snapshot() -> tuple[tuple[str, ...], int, tuple[str, ...]]:
+    """Lists this machine's mounts, and the descriptors and temporary files of this process."""
     mounts = tuple(Path("/proc/self/mountinfo").read_text().splitlines())
     temporary = tuple(
         sorted(path.name for path in Path(tempfile.gettempdir()).iterdir())
@@ -41,7 +41,7 @@ def look() -> tuple[tuple[str, ...], int, tuple[str, ...]]:
 
 
 def adopt_orphans() -> None:
-    """From here on, processes whose parent ended become children of this one, where `descendants` sees them."""
+    """From here on, processes whose parent ended become children of this one, so that `descendants` lists them."""
     assert ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
@@ -49,16 +49,16 @@ def adopt_orphans() -> None:
 def nothing_left() -> Iterator[None]:
     """Asserts that the machine is as it was."""
     adopt_orphans()
-    processes, before = descendants(), look()
+    processes, before = descendants(), snapshot()
     yield
     assert descendants() <= processes
-    assert look() == before
+    assert snapshot() == before
 
 
-def wait_until_gone(seconds: float, *, but: frozenset[int]) -> frozenset[int]:
-    """Waits until this process has no descendants but some; returns the others that stay."""
+def wait_until_gone(seconds: float, *, ignoring: frozenset[int]) -> frozenset[int]:
+    """Waits until this process has no other descendants than `ignoring`; returns those that stay."""
     deadline = time.monotonic() + seconds
-    while (left := descendants() - but) and time.monotonic() < deadline:
+    while (left := descendants() - ignoring) and time.monotonic() < deadline:
         for pid in left:
             try:
                 os.waitpid(pid, os.WNOHANG)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
-from types import SimpleNamespace
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +29,10 @@ from medical_tasks.scoring.agreement import (
     rating_counts,
     with_raters,
 )
+from medical_tasks.scoring.estimates import Estimate
 from medical_tasks.scoring.intervals import wilson_interval
+from tests.scoring.count_tables import cells_of
+from tests.scoring.interval_ends import ends, width
 
 # Fleiss (1971), Psychol Bull 76:378, table 1: 30 patients, each put by 6 psychiatrists
 # into one of 5 diagnoses (depression, personality disorder, schizophrenia, neurosis,
@@ -50,33 +53,40 @@ labels = st.sampled_from(ABC)
 
 
 def cohen_kappa(table: Sequence[Sequence[int]]) -> float:
-    """Of counts, rows by one rater's class and columns by the other's."""
-    items = [
-        (a, b)
-        for a, row in zip(ABC, table, strict=False)
-        for b, n in zip(ABC, row, strict=False)
-        for _ in range(n)
-    ]
-    return cohen_interval(
-        [a for a, _ in items], [b for _, b in items], classes=ABC, resamples=100
-    ).value
+    """Returns the kappa of counts, rows by one rater's class and columns by the other's."""
+    cells = cells_of(table)
+    first, second = [ABC[row] for row, _ in cells], [ABC[column] for _, column in cells]
+    return cohen_interval(first, second, classes=ABC, resamples=100).value
 
 
 def fleiss_kappa(counts: Counts) -> float:
     return fleiss_interval(counts).value
 
 
-def test_kappas_of_published_tables_and_of_nothing() -> None:
-    # Kappa 0.430 and the kappas of each diagnosis against the rest, as the paper's
-    # example is quoted with (R's irr, `kappam.fleiss(diagnoses, detail=TRUE)`).
+def test_fleiss_kappa_of_the_published_table() -> None:
+    # Kappa 0.430 and the kappas of each diagnosis against the rest, as R's irr gives
+    # them for this example (`kappam.fleiss(diagnoses, detail=TRUE)`).
     assert round(fleiss_kappa(DIAGNOSES), 3) == 0.430
-    # the paper's mean P
+    # The paper's mean P.
     assert pairwise_interval(DIAGNOSES).value == pytest.approx(0.556, abs=5e-4)
-    alone = [
+    kappas = [
         fleiss_kappa(np.stack([column, 6 - column], axis=1)) for column in DIAGNOSES.T
     ]
-    assert [round(value, 3) for value in alone] == [0.245, 0.245, 0.520, 0.471, 0.566]
-    # stated there as the unweighted kappa
+    assert [round(kappa, 3) for kappa in kappas] == [0.245, 0.245, 0.520, 0.471, 0.566]
+
+
+def test_fleiss_kappa_without_disagreement_and_without_agreement() -> None:
+    alike = rating_counts([["a", "a"], ["a", "a"]], classes=ABC)
+    opposite = rating_counts([["a", "b"], ["b", "a"]], classes=ABC)
+    empty = rating_counts([], classes=ABC)
+    assert math.isnan(fleiss_kappa(alike))
+    assert fleiss_kappa(opposite) == -1.0
+    assert math.isnan(fleiss_kappa(empty))
+    assert math.isnan(pairwise_interval(empty).value)
+
+
+def test_cohen_kappa_of_published_tables_and_by_hand() -> None:
+    # Stated in the paper as the unweighted kappa.
     assert round(cohen_kappa(COHEN_1968), 3) == 0.492
     # Fleiss, Statistical Methods for Rates and Proportions (2nd ed. 1981), table 13.1,
     # in hundredths: 0.68.
@@ -88,80 +98,74 @@ def test_kappas_of_published_tables_and_of_nothing() -> None:
     assert math.isnan(cohen_kappa([[0, 0], [0, 0]]))
     assert cohen_kappa([[0, 7], [0, 0]]) == 0.0  # each in one class, but not the same
     assert cohen_kappa([[0, 5], [5, 0]]) == -1.0
-    assert math.isnan(
-        fleiss_kappa(rating_counts([["a", "a"], ["a", "a"]], classes=ABC))
-    )
-    assert math.isnan(fleiss_kappa(rating_counts([], classes=ABC)))
-    assert math.isnan(pairwise_interval(rating_counts([], classes=ABC)).value)
-    assert fleiss_kappa(rating_counts([["a", "b"], ["b", "a"]], classes=ABC)) == -1.0
 
 
-def test_labels_by_hand() -> None:
+def test_confusion_matrix_by_hand() -> None:
     table = confusion_matrix(
         ["a", "a", "b", "c", "c"], ["a", None, "a", "c", None], classes=ABC
     )
     assert table.tolist() == [[1, 0, 0, 1], [1, 0, 0, 0], [0, 0, 1, 1]]
-    # a: of 2 with a label 1 found, of 3 said 1 right; b: none said; c: 1 of 1; the item
-    # without a label counts nowhere.
-    gold, given = ["a", "a", "a", "b", "b", "c"], ["a", "c", None, "a", "a", "c"]
-    figures = class_figures(confusion_matrix(gold, given, classes=ABC), ABC)
-    a, b, c = (SimpleNamespace(**figures[name]) for name in ABC)
-    assert (a.recall, a.precision, a.f1, a.n_true, a.n_given) == (
-        1 / 2,
-        1 / 3,
-        2 / 5,
-        2,
-        3,
-    )
-    assert (b.recall, b.f1, b.n_true, b.n_given) == (0.0, 0.0, 2, 0)
-    assert math.isnan(b.precision)
-    assert (c.recall, c.precision, c.f1) == (1.0, 1 / 2, 2 / 3)
+
+
+def test_recall_precision_and_f1_by_hand() -> None:
+    # a: 1 of 2 items with a label is labelled a, 1 of 3 labels a is right; b is never a
+    # label; c: 1 of 1 and 1 of 2. The item without a label does not count.
+    gold, labelled = ["a", "a", "a", "b", "b", "c"], ["a", "c", None, "a", "a", "c"]
+    figures = class_figures(confusion_matrix(gold, labelled, classes=ABC), ABC)
+    names = ("recall", "precision", "f1", "n_true", "n_given")
+    a, b, c = ([figures[label][name] for name in names] for label in ABC)
+    assert a == [1 / 2, 1 / 3, 2 / 5, 2, 3]
+    assert b == pytest.approx([0.0, math.nan, 0.0, 2, 0], nan_ok=True)
+    assert c == [1.0, 1 / 2, 2 / 3, 1, 2]
     empty = class_figures(confusion_matrix([], [], classes=ABC), ABC)["a"]
-    assert [name for name, value in empty.items() if math.isnan(value)] == [
-        "recall",
-        "precision",
-        "f1",
-    ]
-    assert majority(["a", "b", "a"]) == "a"
-    assert majority(["a"]) == "a"
-    assert majority(["a", "b"]) is None
-    assert majority(["a", "b", "c"]) is None
-    assert majority(["a", "a", "b", "b", "c"]) is None
-    assert majority([]) is None
-    found = leave_one_out([["a", "a", "b"], ["b", "b", "b"], ["a", "b", "c"]])
+    undefined = [name for name, value in empty.items() if math.isnan(value)]
+    assert undefined == ["recall", "precision", "f1"]
+
+
+@pytest.mark.parametrize(
+    ("ratings", "label"),
+    [("aba", "a"), ("ab", None), ("aabbc", None), ("", None)],
+)
+def test_majority(ratings: str, label: str | None) -> None:
+    assert majority(list(ratings)) == label
+
+
+def test_leave_one_out_by_hand() -> None:
+    result = leave_one_out([["a", "a", "b"], ["b", "b", "b"], ["a", "b", "c"]])
     # The first rater: the others say (a, b), (b, b), (b, c), so one item counts and it
     # agrees there. The third: (a, a) no, (b, b) yes.
-    assert found.references == ((None, "b", None), (None, "b", None), ("a", "b", None))
-    assert found.counted == (1, 1, 2)
-    assert found.accuracy == (1.0, 1.0, 0.5)
-    assert found.mean == pytest.approx(2.5 / 3)
+    assert result.references == ((None, "b", None), (None, "b", None), ("a", "b", None))
+    assert result.counted == (1, 1, 2)
+    assert result.accuracy == (1.0, 1.0, 0.5)
+    assert result.mean == pytest.approx(2.5 / 3)
 
 
-def test_accuracy_counts_what_has_a_label_and_clusters_widen_it() -> None:
-    found = accuracy_interval(["a", "b", "c", "a"], ["a", "b", "a", None])
-    assert (found.value, found.n) == (2 / 3, 3)
-    assert (found.ci_low, found.ci_high) == wilson_interval(2, 3)
+def test_accuracy_is_of_items_with_a_label() -> None:
+    accuracy = accuracy_interval(["a", "b", "c", "a"], ["a", "b", "a", None])
+    assert (accuracy.value, accuracy.n) == (2 / 3, 3)
+    assert ends(accuracy) == wilson_interval(2, 3)
     assert math.isnan(accuracy_interval(["a"], [None]).value)
+
+
+def cohen_of_two_classes(
+    gold: Sequence[str], labelled: Sequence[str], **options: Any
+) -> Estimate:
+    return cohen_interval(gold, labelled, classes=("a", "b"), **options)
+
+
+@pytest.mark.parametrize("interval", [accuracy_interval, cohen_of_two_classes])
+def test_clusters_widen_an_interval(interval: Callable[..., Estimate]) -> None:
     # 20 answers of 10 statements each, all right or all wrong: worth 20 items, not 200.
-    gold = [name for i in range(20) for name in (["a"] * 5 + ["b"] * 5)]
-    given = [
-        name if i // 10 % 2 else ("b" if name == "a" else "a")
-        for i, name in enumerate(gold)
-    ]
-    clusters = [i // 10 for i in range(200)]
-    for function in (
-        accuracy_interval,
-        lambda *two, **more: cohen_interval(*two, classes=("a", "b"), **more),
-    ):
-        alone, together = (
-            function(gold, given),
-            function(gold, given, clusters=clusters),
-        )
-        assert alone.value == together.value
-        assert together.ci_high - together.ci_low > 2 * (alone.ci_high - alone.ci_low)
+    gold = (["a"] * 5 + ["b"] * 5) * 20
+    other = {"a": "b", "b": "a"}
+    labelled = [label if i // 10 % 2 else other[label] for i, label in enumerate(gold)]
+    alone = interval(gold, labelled)
+    together = interval(gold, labelled, clusters=[i // 10 for i in range(200)])
+    assert alone.value == together.value
+    assert width(together) > 2 * width(alone)
 
 
-def test_bad_input_is_named() -> None:
+def test_wrong_input_is_refused() -> None:
     with pytest.raises(ValueError, match="same length"):
         confusion_matrix(["a"], [], classes=ABC)
     with pytest.raises(
@@ -187,11 +191,9 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(ValueError, match="same number of raters"):
         pairwise_interval(np.array([[1, 1], [2, 1]]))
     with pytest.raises(ValueError, match="length"):
-        agreement_of(raters_labels("11"), raters_labels("1"), classes=CLASSES)
+        agreement_of_marks("11", "1")
     with pytest.raises(ValueError, match=r"same number of raters; got \[2, 3\]"):
-        among_raters([raters_labels("11"), raters_labels("111")], classes=CLASSES)
-    with pytest.raises(ValueError, match="must be of the classes"):
-        agreement_of(["maybe"], ["correct"], classes=CLASSES)
+        among_raters([labels_of("11"), labels_of("111")], classes=CLASSES)
 
 
 @given(
@@ -199,45 +201,41 @@ def test_bad_input_is_named() -> None:
     st.permutations(ABC),
 )
 def test_names_and_order_of_classes_do_not_matter(
-    pairs: list[tuple[str, str | None]], other: list[str]
+    pairs: list[tuple[str, str | None]], classes: list[str]
 ) -> None:
-    gold, said = [a for a, _ in pairs], [b for _, b in pairs]
-    renamed = dict(zip(ABC, other, strict=True))
-    plain = cohen_interval(gold, said, classes=ABC, resamples=100).value
-    shuffled = cohen_interval(gold, said, classes=other, resamples=100).value
-    moved = confusion_matrix(
-        [renamed[a] for a in gold], [b and renamed[b] for b in said], classes=ABC
+    gold, labelled = [a for a, _ in pairs], [b for _, b in pairs]
+    kappa = cohen_interval(gold, labelled, classes=ABC, resamples=100).value
+    shuffled = cohen_interval(gold, labelled, classes=classes, resamples=100).value
+    new_names = dict(zip(ABC, classes, strict=True))
+    renamed = confusion_matrix(
+        [new_names[a] for a in gold],
+        [b and new_names[b] for b in labelled],
+        classes=ABC,
     )
-    assert plain == pytest.approx(shuffled, nan_ok=True)
-    assert plain == pytest.approx(cohen_kappa(moved[:, :3].tolist()), nan_ok=True)
-    assert math.isnan(plain) or -1.0 <= plain <= 1.0
-    assert moved.sum() == len(pairs)
-    figures = class_figures(moved, ABC)
-    assert sum(each["n_true"] for each in figures.values()) == sum(
-        b is not None for b in said
-    )
-    assert all(
-        math.isnan(each[name]) or 0 <= each[name] <= 1
-        for each in figures.values()
-        for name in ("recall", "f1")
-    )
+    assert kappa == pytest.approx(shuffled, nan_ok=True)
+    assert kappa == pytest.approx(cohen_kappa(renamed[:, :3].tolist()), nan_ok=True)
+    assert math.isnan(kappa) or -1.0 <= kappa <= 1.0
+    assert renamed.sum() == len(pairs)
+    figures = class_figures(renamed, ABC).values()
+    n_labelled = sum(label is not None for label in labelled)
+    assert sum(of_class["n_true"] for of_class in figures) == n_labelled
+    for of_class in figures:
+        for name in ("recall", "f1"):
+            assert math.isnan(of_class[name]) or 0 <= of_class[name] <= 1
 
 
 @given(st.lists(st.tuples(labels, labels), min_size=1, max_size=30))
 def test_kappa_is_symmetric_and_one_only_for_perfect_agreement(
     pairs: list[tuple[str, str]],
 ) -> None:
-    one, other = [a for a, _ in pairs], [b for _, b in pairs]
-    estimate = cohen_interval(one, other, classes=ABC, resamples=100)
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    estimate = cohen_interval(first, second, classes=ABC, resamples=100)
+    swapped = cohen_interval(second, first, classes=ABC, resamples=100)
     kappa = estimate.value
-    assert kappa == pytest.approx(
-        cohen_interval(other, one, classes=ABC, resamples=100).value, nan_ok=True
-    )
+    assert kappa == pytest.approx(swapped.value, nan_ok=True)
     if not math.isnan(kappa):
         assert (kappa == 1.0) == all(a == b for a, b in pairs)
-    assert (
-        math.isnan(kappa) or -1.0 <= estimate.ci_low <= kappa <= estimate.ci_high <= 1.0
-    )
+        assert -1.0 <= estimate.ci_low <= kappa <= estimate.ci_high <= 1.0
 
 
 @given(
@@ -255,19 +253,17 @@ def test_laws_of_many_raters(ratings: list[list[str]], chance: random.Random) ->
     # Pairwise agreement is what comparing every pair of raters gives.
     equal = [a == b for row in ratings for i, a in enumerate(row) for b in row[i + 1 :]]
     assert pairwise == pytest.approx(sum(equal) / len(equal))
-    # Neither the order of raters (for each item another one), of items nor of classes
-    # shows.
+    # The order of raters (another one for each item), items and classes does not matter.
     mixed = [chance.sample(row, raters) for row in chance.sample(ratings, len(ratings))]
-    assert fleiss_kappa(rating_counts(mixed, classes=ABC[::-1])) == pytest.approx(
-        kappa, nan_ok=True
-    )
+    mixed_kappa = fleiss_kappa(rating_counts(mixed, classes=ABC[::-1]))
+    assert mixed_kappa == pytest.approx(kappa, nan_ok=True)
     if not math.isnan(kappa):
         assert -1.0 / (raters - 1) - 1e-9 <= kappa <= 1.0 + 1e-9
         assert (kappa > 1 - 1e-9) == (pairwise == 1.0)
     for row in ratings:
-        found, tally = majority(row), Counter(row)
-        assert found is None or all(
-            tally[found] > n for name, n in tally.items() if name != found
+        label, counter = majority(row), Counter(row)
+        assert label is None or all(
+            counter[label] > n for name, n in counter.items() if name != label
         )
 
 
@@ -276,63 +272,71 @@ Labels = list[str | None]
 LABELS = st.sampled_from(["correct", "incorrect", None])
 
 
-def raters_labels(marks: str) -> Labels:
-    """1, 0, and a blank for none."""
+def labels_of(marks: str) -> Labels:
+    """Returns the labels of marks: 1 is correct, 0 incorrect, and a blank is no label."""
     return [{"1": "correct", "0": "incorrect", " ": None}[mark] for mark in marks]
 
 
-def test_raters_by_hand() -> None:
-    # Ten that both scored: 1-1 six times, 0-0 twice, 1-0 and 0-1 once each.
-    found = agreement_of(
-        raters_labels("111110010 1"), raters_labels("11111000111"), classes=CLASSES
-    )
-    assert found.agreement.value == pytest.approx(8 / 10)
-    assert found.agreement.n == 10
+def agreement_of_marks(first: str, second: str) -> Agreement:
+    return agreement_of(labels_of(first), labels_of(second), classes=CLASSES)
+
+
+def test_agreement_by_hand() -> None:
+    # Both labelled ten items: 1-1 six times, 0-0 twice, 1-0 and 0-1 once each.
+    result = agreement_of_marks("111110010 1", "11111000111")
+    assert result.agreement.value == pytest.approx(8 / 10)
     by_chance = 0.7 * 0.7 + 0.3 * 0.3
-    assert found.kappa.value == pytest.approx((0.8 - by_chance) / (1 - by_chance))
-    assert found.kappa.n == 10
-    for one, other in (("1 0 ", " 1 0"), ("", ""), ("11", "  ")):
-        found = agreement_of(raters_labels(one), raters_labels(other), classes=CLASSES)
-        assert math.isnan(found.agreement.value)
-        assert math.isnan(found.kappa.value)
-        assert found.agreement.n == found.kappa.n == 0
+    assert result.kappa.value == pytest.approx((0.8 - by_chance) / (1 - by_chance))
+    assert result.agreement.n == result.kappa.n == 10
+
+
+@pytest.mark.parametrize(("first", "second"), [("1 0 ", " 1 0"), ("", "")])
+def test_agreement_on_no_item(first: str, second: str) -> None:
+    result = agreement_of_marks(first, second)
+    assert math.isnan(result.agreement.value)
+    assert math.isnan(result.kappa.value)
+    assert result.agreement.n == result.kappa.n == 0
+
+
+RATINGS = [labels_of(marks) for marks in ("111", "110", "000", "10 ", " 11")]
+"""Five items by three raters."""
+
+
+def test_agreement_with_raters_by_hand() -> None:
+    # The judge has 1 1 0 1 for items 0 to 3, rater 1 has 1 1 0 1, rater 2 has 1 1 0 0;
+    # rater 3 has 1 0 0 for items 0 to 2.
+    results = with_raters(labels_of("1101 "), RATINGS, classes=CLASSES)
+    values = [result.agreement.value for result in results]
+    assert values == pytest.approx([1.0, 3 / 4, 2 / 3])
+    assert [result.agreement.n for result in results] == [4, 4, 3]
     assert with_raters([], [], classes=CLASSES) == []
+
+
+def test_agreement_among_raters_by_hand() -> None:
+    results = among_raters(RATINGS, classes=CLASSES)
+    assert list(results) == [(0, 1), (0, 2), (1, 2)]
+    values = [result.agreement.value for result in results.values()]
+    assert values == pytest.approx([3 / 4, 2 / 3, 3 / 4])
+    assert [result.agreement.n for result in results.values()] == [4, 3, 4]
     assert among_raters([], classes=CLASSES) == {}
-    ratings = [raters_labels(marks) for marks in ("111", "110", "000", "10 ", " 11")]
-    given_labels = raters_labels("1101 ")
-    beside = with_raters(given_labels, ratings, classes=CLASSES)
-    # Rater 1 scored items 0 to 3 (1 1 0 1) and the judge said 1 1 0 1; rater 2 has 1 1
-    # 0 0; rater 3 has 1 0 0.
-    assert [found.agreement.value for found in beside] == pytest.approx(
-        [1.0, 3 / 4, 2 / 3]
-    )
-    assert [found.agreement.n for found in beside] == [4, 4, 3]
-    among = among_raters(ratings, classes=CLASSES)
-    assert list(among) == [(0, 1), (0, 2), (1, 2)]
-    assert [found.agreement.n for found in among.values()] == [4, 3, 4]
-    assert [found.agreement.value for found in among.values()] == pytest.approx(
-        [3 / 4, 2 / 3, 3 / 4]
-    )
 
 
 @given(st.lists(st.tuples(LABELS, LABELS), max_size=12))
-def test_neither_side_comes_first(drawn: list[tuple[str | None, str | None]]) -> None:
-    one, other = [pair[0] for pair in drawn], [pair[1] for pair in drawn]
-    there, back = (
-        agreement_of(one, other, classes=CLASSES),
-        agreement_of(other, one, classes=CLASSES),
-    )
-    assert same(there, back)
-    both = [pair for pair in drawn if None not in pair]
-    assert same(
-        there, agreement_of([a for a, _ in both], [b for _, b in both], classes=CLASSES)
-    )
-    assert there.agreement.n == len(both)
+def test_agreement_is_symmetric_and_of_items_that_both_labelled(
+    pairs: list[tuple[str | None, str | None]],
+) -> None:
+    figures = figures_of_pairs(pairs)
+    swapped = [(b, a) for a, b in pairs]
+    both = [pair for pair in pairs if None not in pair]
+    assert figures_of_pairs(swapped) == pytest.approx(figures, nan_ok=True)
+    assert figures_of_pairs(both) == pytest.approx(figures, nan_ok=True)
+    assert figures[1] == len(both)
 
 
-def same(one: Agreement, other: Agreement) -> bool:
-    values = [
-        (found.agreement.value, found.agreement.n, found.kappa.value)
-        for found in (one, other)
-    ]
-    return values[0] == pytest.approx(values[1], nan_ok=True)
+def figures_of_pairs(
+    pairs: list[tuple[str | None, str | None]],
+) -> tuple[float, int, float]:
+    """Returns the agreement of two raters, the number of items, and kappa."""
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    result = agreement_of(first, second, classes=CLASSES)
+    return result.agreement.value, result.agreement.n, result.kappa.value

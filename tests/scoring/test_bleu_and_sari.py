@@ -1,4 +1,4 @@
-"""BLEU as `evaluate` has it, sacreBLEU, SARI and their tokenizer: recorded values, the library, by hand, laws."""
+"""BLEU as in `evaluate`, sacreBLEU, SARI and their tokenizer: recorded values, the library, by hand, laws."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medical_tasks.scoring.bleu_and_sari import (
+    Sari,
     bleu,
     bleu_corpus,
     sacrebleu_corpus,
@@ -30,54 +31,52 @@ CASES = tables(__file__, "bleu_and_sari")
 
 @needs_shared
 @pytest.mark.upstream
-def test_recorded_triples() -> None:
-    counted = Counter[str]()
+def test_recorded_scores_of_sacrebleu_and_sari() -> None:
     for row in triples():
         prediction, references = row["prediction"], row["references"]
-        sentence, corpus = (
-            sacrebleu_sentence(prediction, references),
-            sacrebleu_corpus([prediction], [references]),
-        )
-        assert 100 * sentence.score == pytest.approx(
-            row["expected"]["sacrebleu_sentence"], abs=1e-6
-        ), row["id"]
-        assert 100 * corpus.score == pytest.approx(
-            row["expected"]["sacrebleu_corpus_single"], abs=1e-6
-        ), row["id"]
-        simpler = sari(row["source"], prediction, references)
-        assert simpler.score == pytest.approx(row["expected"]["sari"], abs=1e-6), row[
-            "id"
-        ]
+        scores = {
+            "sacrebleu_sentence": 100
+            * sacrebleu_sentence(prediction, references).score,
+            "sacrebleu_corpus_single": 100
+            * sacrebleu_corpus([prediction], [references]).score,
+            "sari": sari(row["source"], prediction, references).score,
+        }
+        expected = {name: row["expected"][name] for name in scores}
+        assert scores == pytest.approx(expected, abs=1e-6), row["id"]
+
+
+@needs_shared
+@pytest.mark.upstream
+def test_recorded_bleu_of_evaluate() -> None:
+    counts = Counter[str]()
+    for row in triples():
+        prediction, references = row["prediction"], row["references"]
+        plain = bleu(prediction, references)
+        smooth = bleu(prediction, references, smooth=True)
         expected = row["expected"]["evaluate_bleu"]
-        found, smooth = (
-            bleu(prediction, references),
-            bleu(prediction, references, smooth=True),
-        )
         if "error" in expected:  # the reference divides by zero
-            assert found.score == smooth.score == 0.0, row["id"]
-            counted["empty"] += 1
+            assert plain.score == smooth.score == 0.0, row["id"]
+            counts["empty"] += 1
             continue
-        assert found.score == pytest.approx(expected["bleu"], abs=1e-6), row["id"]
-        assert found.precisions == pytest.approx(expected["precisions"], abs=1e-6), row[
-            "id"
-        ]
-        assert found.brevity_penalty == pytest.approx(
-            expected["brevity_penalty"], abs=1e-6
-        ), row["id"]
-        assert found.length_ratio == pytest.approx(
-            expected["length_ratio"], abs=1e-6
-        ), row["id"]
-        assert found.prediction_length == expected["translation_length"], row["id"]
-        assert found.reference_length == expected["reference_length"], row["id"]
-        assert smooth.score == pytest.approx(
-            row["expected"]["evaluate_bleu_smooth"], abs=1e-6
-        ), row["id"]
-        counted["defined"] += 1
-    assert counted["defined"] >= 23
-    assert counted["empty"] >= 3
+        figures = {
+            "bleu": plain.score,
+            "precisions": list(plain.precisions),
+            "brevity_penalty": plain.brevity_penalty,
+            "length_ratio": plain.length_ratio,
+            "translation_length": plain.prediction_length,
+            "reference_length": plain.reference_length,
+        }
+        assert set(figures) == set(expected)
+        for name, figure in figures.items():
+            assert figure == pytest.approx(expected[name], abs=1e-6), (row["id"], name)
+        expected_smooth = row["expected"]["evaluate_bleu_smooth"]
+        assert smooth.score == pytest.approx(expected_smooth, abs=1e-6), row["id"]
+        counts["defined"] += 1
+    assert counts["defined"] >= 23
+    assert counts["empty"] >= 3
 
 
-def test_bleu_by_hand() -> None:
+def test_bleu_of_a_corpus_by_hand() -> None:
     # a b c d e: 5 of 5, 4 of 4, 3 of 3, 2 of 2; x b c: 2 of 3, 1 of 2, 0 of 1. Lengths
     # 8 and 9.
     scores = bleu_corpus(["a b c d e", "x b c"], ["a b c d e", "a b c d"])
@@ -86,19 +85,25 @@ def test_bleu_by_hand() -> None:
     assert scores.score == pytest.approx(
         math.exp(1 - 9 / 8) * (7 / 8 * 5 / 6 * 3 / 4) ** 0.25
     )
+    empty = bleu_corpus([], [])
+    assert math.isnan(empty.score)
+    assert math.isnan(empty.length_ratio)
+
+
+def test_bleu_by_hand() -> None:
     assert bleu("x b c", "a b c d").score == 0.0
     assert bleu("the the the the", ["the rash", "the the"]).precisions[0] == 2 / 4
     assert bleu("The rash is red", "the rash is red").precisions[0] == 3 / 4
-    found = bleu("a b c d e", ["a b c d e f", "a b", "a b c d e f g h"])
-    assert (found.reference_length, found.brevity_penalty) == (2, 1.0)
+    scores = bleu("a b c d e", ["a b c d e f", "a b", "a b c d e f g h"])
+    assert (scores.reference_length, scores.brevity_penalty) == (2, 1.0)
     assert bleu("no fever today", "no fever today").score == 0.0
     assert bleu("no fever today", "no fever today", smooth=True).score == 1.0
     assert bleu("a rash that is red", ["", "a rash that is red"]).score == 1.0
-    found = bleu_corpus([], [])
-    assert math.isnan(found.score)
-    assert math.isnan(found.length_ratio)
+
+
+def test_sacrebleu_cuts_off_a_line_break_at_the_end() -> None:
     assert sacrebleu_sentence("no rash pre-\n", "no rash pre-").score == 1.0
-    # evaluate: "pre"
+    # `evaluate` has the token "pre" there.
     assert bleu("no rash pre-\n", "no rash pre-").precisions[0] == 2 / 3
     assert math.isnan(sacrebleu_corpus([], []).score)
 
@@ -112,6 +117,10 @@ def test_empty_texts_score_nothing(empty: str, smooth: bool) -> None:
     assert bleu(empty, empty, smooth=smooth).score == 0.0
     assert bleu(empty, text).brevity_penalty == 0.0
     assert math.isnan(bleu(text, empty).length_ratio)
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+def test_sari_of_empty_texts(empty: str) -> None:
     source = "How was the incision?"
     assert sari(source, empty, empty).score == sari(empty, empty, empty).score == 100.0
     assert sari(
@@ -125,19 +134,15 @@ def test_empty_texts_score_nothing(empty: str, smooth: bool) -> None:
     st.lists(TEXTS | ANY_TEXTS, min_size=1, max_size=3),
     st.booleans(),
 )
-def test_laws(prediction: str, references: list[str], smooth: bool) -> None:
-    found = bleu(prediction, references, smooth=smooth)
-    assert (
-        0
-        <= found.score
-        <= min(found.brevity_penalty, max(found.precisions) + 1e-12) + 1e-12
-    )
-    assert found.score == bleu(prediction, references[::-1], smooth=smooth).score
-    if all(
-        map(tokenize_13a, references)
-    ):  # without tokens the one reference is no reference
+def test_laws_of_bleu(prediction: str, references: list[str], smooth: bool) -> None:
+    scores = bleu(prediction, references, smooth=smooth)
+    most = min(scores.brevity_penalty, max(scores.precisions) + 1e-12) + 1e-12
+    assert 0 <= scores.score <= most
+    assert scores.score == bleu(prediction, references[::-1], smooth=smooth).score
+    # A text without tokens is no reference, so that another one may lower the score.
+    if all(map(tokenize_13a, references)):
         more = bleu(prediction, [*references, "the rash is red"], smooth=smooth)
-        assert more.score >= found.score - 1e-12
+        assert more.score >= scores.score - 1e-12
     n = len(tokenize_13a(prediction))
     assert bleu(prediction, prediction).score == (1.0 if n >= 4 else 0.0)
     assert bleu(prediction, prediction, smooth=True).score == (1.0 if n else 0.0)
@@ -159,33 +164,31 @@ def _library(**settings: Any) -> Any:
         )
     ),
 )
-def test_the_library_says_the_same(segments: list[tuple[str, list[str]]]) -> None:
+def test_scores_equal_those_of_the_library(
+    segments: list[tuple[str, list[str]]],
+) -> None:
     pytest.importorskip("sacrebleu")
     predictions, references = map(list, zip(*segments, strict=True))
     expected = _library().corpus_score(predictions, list(zip(*references, strict=True)))
-    found = sacrebleu_corpus(predictions, references)
-    assert 100 * found.score == pytest.approx(expected.score, abs=1e-9)
-    assert [100 * share for share in found.precisions] == pytest.approx(
-        expected.precisions, abs=1e-9
+    scores = sacrebleu_corpus(predictions, references)
+    assert 100 * scores.score == pytest.approx(expected.score, abs=1e-9)
+    precisions = [100 * share for share in scores.precisions]
+    assert precisions == pytest.approx(expected.precisions, abs=1e-9)
+    assert scores.brevity_penalty == pytest.approx(expected.bp, abs=1e-12)
+    assert scores.prediction_length == expected.sys_len
+    assert scores.reference_length == expected.ref_len
+    pair = predictions[0], references[0]
+    sentence = _library(effective_order=True).sentence_score(*pair)
+    assert 100 * sacrebleu_sentence(*pair).score == pytest.approx(
+        sentence.score, abs=1e-9
     )
-    assert found.brevity_penalty == pytest.approx(expected.bp, abs=1e-12)
-    assert (found.prediction_length, found.reference_length) == (
-        expected.sys_len,
-        expected.ref_len,
-    )
-    sentence = _library(effective_order=True).sentence_score(
-        predictions[0], references[0]
-    )
-    assert 100 * sacrebleu_sentence(
-        predictions[0], references[0]
-    ).score == pytest.approx(sentence.score, abs=1e-9)
 
 
 @given(TEXTS | ANY_TEXTS, TEXTS | ANY_TEXTS)
-def test_without_smoothing_the_library_is_evaluates_bleu(
+def test_bleu_equals_that_of_the_library_without_smoothing(
     prediction: str, reference: str
 ) -> None:
-    # True of one reference and of texts that do not end in white space, which the
+    # With a single reference and texts that do not end in white space, which the
     # library cuts off.
     pytest.importorskip("sacrebleu")
     prediction, reference = prediction + " x", reference + " x"
@@ -195,14 +198,24 @@ def test_without_smoothing_the_library_is_evaluates_bleu(
     )
 
 
-def test_sari_by_hand_and_bad_input() -> None:
+def test_sari_by_hand() -> None:
     # One word each. Order 1: kept nothing (precision 0/0 = 1, recall of 0 keepable =
     # 1); a deleted, rightly; x added, wrongly. Orders 2-4 are empty: 1 throughout.
-    found = sari("a", "x", "b")
-    assert (found.keep, found.delete, found.add) == (100.0, 100.0, 75.0)
-    assert found.score == pytest.approx(275 / 3)
+    scores = sari("a", "x", "b")
+    assert (scores.keep, scores.delete, scores.add) == (100.0, 100.0, 75.0)
+    assert scores.score == pytest.approx(275 / 3)
+    # One "a" of two goes, the reference has one as well, and 1 - 1 leaves nothing that
+    # was well deleted (order 1: 0, else 1). As in the reference implementation.
+    scores = sari("a a", "a", "a")
+    assert (scores.keep, scores.delete, scores.add) == (100.0, 75.0, 100.0)
+    assert sari("A rash", "RED rash", "Red RASH") == sari(
+        "a rash", "red rash", "red rash"
+    )
+
+
+def test_sari_of_the_published_example() -> None:
     # The example of the metric's card in `evaluate`: 26.953601953601954.
-    found = sari(
+    scores = sari(
         "About 95 species are currently accepted.",
         "About 95 you now get in.",
         [
@@ -211,21 +224,24 @@ def test_sari_by_hand_and_bad_input() -> None:
             "95 species are now accepted.",
         ],
     )
-    assert found.score == pytest.approx(26.953601953601954, abs=1e-9)
-    assert sari("A rash", "RED rash", "Red RASH") == sari(
-        "a rash", "red rash", "red rash"
-    )
-    one, other = sari("a b", "a", "a"), sari("a b", "b c", ["a", "c"])
-    found = sari_corpus(["a b", "a b"], ["a", "b c"], ["a", ["a", "c"]])
-    for part in ("score", "keep", "delete", "add"):
-        assert getattr(found, part) == pytest.approx(
-            (getattr(one, part) + getattr(other, part)) / 2
-        ), part
+    assert scores.score == pytest.approx(26.953601953601954, abs=1e-9)
+
+
+def test_sari_of_a_corpus_is_the_mean() -> None:
+    first, second = sari("a b", "a", "a"), sari("a b", "b c", ["a", "c"])
+    corpus = sari_corpus(["a b", "a b"], ["a", "b c"], ["a", ["a", "c"]])
+    means = [
+        sum(pair) / 2 for pair in zip(figures(first), figures(second), strict=True)
+    ]
+    assert figures(corpus) == pytest.approx(means)
     assert math.isnan(sari_corpus([], [], []).score)
-    # One "a" of two goes, the reference has one as well, and 1 - 1 leaves nothing that
-    # was well deleted (order 1: 0, else 1). As in the reference implementation.
-    found = sari("a a", "a", "a")
-    assert (found.keep, found.delete, found.add) == (100.0, 75.0, 100.0)
+
+
+def figures(scores: Sari) -> tuple[float, float, float, float]:
+    return scores.score, scores.keep, scores.delete, scores.add
+
+
+def test_wrong_input_of_sari_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"sources must hold one text a prediction \(1\); got 2"
     ):
@@ -240,23 +256,22 @@ def test_sari_by_hand_and_bad_input() -> None:
     st.lists(TEXTS | ANY_TEXTS, min_size=1, max_size=3),
 )
 def test_laws_of_sari(source: str, prediction: str, references: list[str]) -> None:
-    found = sari(source, prediction, references)
-    for value in (found.score, found.keep, found.delete, found.add):
+    scores = sari(source, prediction, references)
+    for value in figures(scores):
         assert 0 <= value <= 100 + 1e-9
-    again = sari(source, prediction, references[::-1])
-    assert found == again
-    assert sari(source, prediction, references[0]).score == pytest.approx(
-        sari(source, prediction, [references[0]] * 3).score
-    )
+    assert sari(source, prediction, references[::-1]) == scores
+    first = references[0]
+    repeated = sari(source, prediction, [first] * 3)
+    assert sari(source, prediction, first).score == pytest.approx(repeated.score)
 
 
 @pytest.mark.parametrize(("text", "tokens"), CASES["rules"])
-def test_rules(text: str, tokens: str | list[str]) -> None:
+def test_rules_of_the_tokenizer(text: str, tokens: str | list[str]) -> None:
     assert tokenize_13a(text) == (tokens.split() if isinstance(tokens, str) else tokens)
 
 
 @given(TEXTS | ANY_TEXTS)
-def test_sacrebleu_says_the_same(text: str) -> None:
+def test_tokens_equal_those_of_sacrebleu(text: str) -> None:
     pytest.importorskip("sacrebleu")
     tokenizer = importlib.import_module(
         "sacrebleu.tokenizers.tokenizer_13a"

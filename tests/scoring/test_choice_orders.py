@@ -1,4 +1,4 @@
-"""Choices in other orders: which are asked, and what the answers make of a question."""
+"""Choices in other orders: which orders a question gets, and the metrics of its answers."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def _task(**arguments: str) -> TaskSpec:
 def _scored(
     task: TaskSpec, items: Sequence[Item], letters: Mapping[str, str]
 ) -> dict[str, ItemScore]:
-    """The scores of letters by item, "?" for an unclear answer; items without one have no answer."""
+    """Scores the letters of items; "?" is an unclear answer, and items without a letter have no answer."""
     answered = [item for item in items if item.id in letters]
-    plain = []
+    item_scores = []
     for item in answered:
         letter = letters[item.id]
         unclear = letter == "?"
-        plain.append(
+        item_scores.append(
             ItemScore(
                 id=item.id,
                 values={"accuracy": float(letter == item.fields["answer"])},
@@ -67,41 +67,38 @@ def _scored(
                 limits={"accuracy": (0.0, 1.0)} if unclear else {},
             )
         )
-    scores = with_order_values(task, answered, plain, right="accuracy")
+    scores = with_order_values(task, answered, item_scores, right="accuracy")
     return {score.id: score for score in scores}
 
 
-def _contents(items: Sequence[Item], contents: str) -> dict[str, str]:
-    """The letters behind which contents, one an item, stand; "-" for none and "?" for unclear."""
+def _letters_of(items: Sequence[Item], contents: str) -> dict[str, str]:
+    """Returns the letters of contents, one an item; "-" is no choice, "?" unclear, and a blank no answer."""
     letters = {}
     for item, content in zip(items, contents, strict=True):
-        if content == " ":
-            continue
-        shown = "".join(item.fields["choices"])
-        known = content in shown
-        letters[item.id] = LETTERS[shown.index(content)] if known else content
-    return {name: "" if letter == "-" else letter for name, letter in letters.items()}
+        choices = item.fields["choices"]
+        if content in choices:
+            letters[item.id] = LETTERS[choices.index(content)]
+        elif content != " ":
+            letters[item.id] = content.replace("-", "")
+    return letters
 
 
-def _whole(scores: Mapping[str, ItemScore]) -> dict[str, Any]:
-    """The values and limits of the question, which stand on one of its answers."""
+def _values_of_question(scores: Mapping[str, ItemScore]) -> dict[str, Any]:
+    """Returns the values, or their limits, of the question, which the score of one answer carries."""
     names = ("always_right", "flip_rate", "flip_rate_wording", "flip_excess")
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, score in itertools.product(names, scores.values()):
         value = score.values.get(name)
         if value is None or not math.isnan(value):
-            assert name not in told
-            told[name] = score.limits[name] if value is None else value
-    return told
-
-
-# Which orders
+            assert name not in values
+            values[name] = score.limits[name] if value is None else value
+    return values
 
 
 @given(
     choices=st.integers(2, 6), number=st.integers(2, 120), seed=st.integers(0, 10**9)
 )
-def test_random_orders_differ_and_visit_places_evenly(
+def test_random_orders_differ_and_put_choices_at_positions_evenly(
     choices: int, number: int, seed: int
 ) -> None:
     orders = Orders(number=number, seed=seed)
@@ -113,12 +110,12 @@ def test_random_orders_differ_and_visit_places_evenly(
     assert len(set(drawn)) == len(drawn) == number
     assert drawn == Orders(number=number, seed=seed).of("q", choices)
     for choice in range(choices):
-        places = Counter(order.index(choice) for order in drawn)
-        times = [places[place] for place in range(choices)]
-        assert max(times) - min(times) <= 1
+        counter = Counter(order.index(choice) for order in drawn)
+        counts = [counter[position] for position in range(choices)]
+        assert max(counts) - min(counts) <= 1
 
 
-def test_all_are_the_rotations_and_ids_name_them() -> None:
+def test_all_orders_are_the_rotations_and_ids_name_them() -> None:
     items = in_orders(_task(order="all", wording=PARAPHRASE), [QUESTION])
     assert [item.id for item in items] == [
         "q@ABCDE", "q@BCDEA", "q@CDEAB", "q@DEABC", "q@EABCD", "q@ABCDE.paraphrase",
@@ -141,7 +138,7 @@ def test_without_an_order_nothing_changes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"order": "some"}, "order must be all, or a whole number from 2 to 120, got"),
         ({"order": "1"}, "from 2 to 120, got '1'"),
@@ -153,16 +150,14 @@ def test_without_an_order_nothing_changes() -> None:
         ({"order_seed": "3"}, "order_seed=3 is about the orders"),
     ],
 )  # fmt: skip
-def test_settings_that_mean_nothing(arguments: dict[str, str], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_arguments_that_are_refused(arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         read_orders("toy", arguments)
 
 
-# What the answers make of a question; w is right
-
-
+# Of the answers of a question, w is right.
 @pytest.mark.parametrize(
-    ("contents", "told"),
+    ("contents", "expected"),
     [
         ("wwwww", {"always_right": 1.0, "flip_rate": 0.0}),
         # 4 of 10 pairs differ
@@ -170,7 +165,7 @@ def test_settings_that_mean_nothing(arguments: dict[str, str], said: str) -> Non
         # wrong each time, and always the same
         ("xxxxx", {"always_right": 0.0, "flip_rate": 0.0}),
         ("vwxyz", {"always_right": 0.0, "flip_rate": 1.0}),
-        # nothing is a content of its own, the same each time
+        # no choice counts as a content of its own, the same each time
         ("ww---", {"always_right": 0.0, "flip_rate": 0.6}),
         # without the last answer: 0 of 6 pairs differ, and 4 of 10 may
         ("wwww ", {"always_right": (0.0, 1.0), "flip_rate": (0.0, 0.4)}),
@@ -178,36 +173,37 @@ def test_settings_that_mean_nothing(arguments: dict[str, str], said: str) -> Non
         ("xwww ", {"always_right": 0.0, "flip_rate": (0.3, 0.7)}),
     ],
 )
-def test_a_question_by_hand(contents: str, told: dict[str, Any]) -> None:
+def test_values_of_a_question_by_hand(contents: str, expected: dict[str, Any]) -> None:
     task = _task(order="all")
     items = in_orders(task, [QUESTION])
-    scores = _scored(task, items, _contents(items, contents))
-    for name, value in told.items():
-        assert _whole(scores)[name] == pytest.approx(value)
-    open_ = any(isinstance(value, tuple) for value in told.values())
+    scores = _scored(task, items, _letters_of(items, contents))
+    values = _values_of_question(scores)
+    for name, value in expected.items():
+        assert values[name] == pytest.approx(value)
+    has_limits = any(isinstance(value, tuple) for value in expected.values())
     reasons = [score.unscored for score in scores.values() if score.unscored]
-    assert reasons == ["no answer in another order"] * open_
+    assert reasons == ["no answer in another order"] * has_limits
 
 
-def test_an_unclear_answer_is_the_worst_that_it_may_be() -> None:
+def test_an_unclear_answer_counts_as_the_worst_that_it_may_be() -> None:
     task = _task(order="all")
     items = in_orders(task, [QUESTION])
-    scores = _scored(task, items, _contents(items, "ww?ww"))
+    scores = _scored(task, items, _letters_of(items, "ww?ww"))
     carrier = scores["q@CDEAB"]
     assert carrier.values["always_right"] == 0.0
     assert carrier.values["flip_rate"] == pytest.approx(0.4)
     assert carrier.could_be("always_right") == (0.0, 1.0)
     assert carrier.could_be("flip_rate") == pytest.approx((0.0, 0.4))
-    # Which place it takes is open as well, and it may come to count.
+    # Its position is open as well, so the preference has limits alone.
     assert math.isnan(carrier.values["place_preference_a"])
     assert carrier.could_be("place_preference_a") == pytest.approx((-0.2, 0.8))
 
 
-def test_the_control_stands_beside_the_first_order_alone() -> None:
+def test_the_paraphrase_is_compared_with_the_first_order_alone() -> None:
     task = _task(order="all", wording=PARAPHRASE)
     items = in_orders(task, [QUESTION])
-    scores = _scored(task, items, _contents(items, "wwwwxx"))
-    assert _whole(scores) == pytest.approx(
+    scores = _scored(task, items, _letters_of(items, "wwwwxx"))
+    assert _values_of_question(scores) == pytest.approx(
         {
             "always_right": 0.0,
             "flip_rate": 0.4,
@@ -217,54 +213,53 @@ def test_the_control_stands_beside_the_first_order_alone() -> None:
     )
     control = scores["q@ABCDE.paraphrase"]
     assert all(math.isnan(value) for value in control.values.values())
-    missing = _scored(task, items, _contents(items, "wwwwx "))
-    assert _whole(missing)["flip_rate_wording"] == (0.0, 1.0)
-    assert _whole(missing)["flip_excess"] == pytest.approx((-0.6, 0.4))
+    without_control = _scored(task, items, _letters_of(items, "wwwwx "))
+    values = _values_of_question(without_control)
+    assert values["flip_rate_wording"] == (0.0, 1.0)
+    assert values["flip_excess"] == pytest.approx((-0.6, 0.4))
 
 
 @given(st.text("vwxyz", min_size=5, max_size=5))
-def test_places_and_contents_are_told_apart(contents: str) -> None:
+def test_laws_of_order_metrics(contents: str) -> None:
     task = _task(order="all")
     items = in_orders(task, [QUESTION])
-    scores = list(_scored(task, items, _contents(items, contents)).values())
+    scores = list(_scored(task, items, _letters_of(items, contents)).values())
     for metric in task.metrics:
         for score in scores:
             value = score.values[metric.name]
             assert math.isnan(value) or metric.limits[0] <= value <= metric.limits[1]
-    # Preferences add up to 0 over the places of each answer.
+    # The preferences of an answer for the positions add up to 0.
     names = [f"place_preference_{letter.lower()}" for letter in LETTERS]
     for score in scores:
         assert math.fsum(score.values[name] for name in names) == pytest.approx(0.0)
-    if len(set(contents)) == 1:  # who reads the choices prefers no place
+    if len(set(contents)) == 1:  # the same content each time: no position is preferred
         for name in names:
             mean = math.fsum(score.values[name] for score in scores) / len(scores)
             assert mean == pytest.approx(0.0)
 
 
-def test_places_are_tested_by_dealing_out_what_was_taken() -> None:
+def test_p_values_of_positions_come_from_permutations() -> None:
     task = _task(order="all", wording=PARAPHRASE)
     items = in_orders(task, [QUESTION])
-    always_a = dict.fromkeys((item.id for item in items), "A")
-    found = place_p_values(items, _scored(task, items, always_a))
-    # Of 120 deals of five contents to five orders one meets A five times, and 44 never
-    # meet another place.
-    assert found["A"] == pytest.approx((2 / 120, 10 / 120))
-    assert found["B"] == pytest.approx((88 / 120, 1.0))
-    reads = _contents(items, "wwwwww")
-    assert set(place_p_values(items, _scored(task, items, reads)).values()) == {(1, 1)}
-    # Without an answer, or with an unclear one, there is nothing to deal out.
-    silent = dict.fromkeys((item.id for item in items), "?")
-    assert place_p_values(items, _scored(task, items, silent)) == found | dict.fromkeys(
-        LETTERS, (1.0, 1.0)
-    )
-    entry = summarise(task, items, _scored(task, items, always_a), {}, recipe={})
+    always_a = _scored(task, items, dict.fromkeys((item.id for item in items), "A"))
+    p_values = place_p_values(items, always_a)
+    # Of 120 permutations of five contents over five orders one has A five times, and 44
+    # never have a certain other position.
+    assert p_values["A"] == pytest.approx((2 / 120, 10 / 120))
+    assert p_values["B"] == pytest.approx((88 / 120, 1.0))
+    same_content = _scored(task, items, _letters_of(items, "wwwwww"))
+    assert set(place_p_values(items, same_content).values()) == {(1, 1)}
+    # Unclear answers have no position to permute.
+    unclear = _scored(task, items, dict.fromkeys((item.id for item in items), "?"))
+    assert place_p_values(items, unclear) == dict.fromkeys(LETTERS, (1.0, 1.0))
+    entry = summarise(task, items, always_a, {}, recipe={})
     figure = entry["breakdown"]["chosen_place"]["A"]["place_preference"]
-    assert (figure["p"], figure["p_holm"]) == found["A"]
+    assert (figure["p"], figure["p_holm"]) == p_values["A"]
     (table,) = preference_table(entry)
     assert [row[-1] for row in table.rows] == ["0.083", *["1.000"] * 4]
 
 
-def test_the_table_flags_what_its_interval_does() -> None:
+def test_the_table_has_holms_p_values_of_the_intervals() -> None:
     def figure(value: float, low: float, high: float) -> dict[str, Any]:
         return {"place_preference": {"value": value, "ci_low": low, "ci_high": high}}
 

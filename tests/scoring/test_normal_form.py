@@ -1,4 +1,4 @@
-"""The form in which every reply is read."""
+"""The normal form of replies: characters that look alike, marks, and long texts."""
 
 from __future__ import annotations
 
@@ -30,25 +30,23 @@ from medical_tasks.scoring.normal_form import (
         ("", ""),
     ],
 )
-def test_what_looks_alike_is_one(text: str, form: str) -> None:
+def test_normal_form(text: str, form: str) -> None:
     assert normal_form(text) == form
 
 
 @given(st.text(alphabet=st.one_of(st.characters(), st.sampled_from(" \n\t*[|「①,"))))
-def test_laws_of_the_form(text: str) -> None:
+def test_laws_of_the_normal_form(text: str) -> None:
     assert len(alike(text)) == len(text)
     assert alike(alike(text)) == alike(text)
     assert len(shortened(text)) <= len(text)
     assert shortened(shortened(text)) == shortened(text)
-    assert text.endswith(text[-1:])
     assert without_marks(f"\ufeff {text.strip()}x<|im_end|></s>\n") in (
         f"{text.strip()}x",
         without_marks(f"{text.strip()}x"),
     )
 
 
-def test_of_a_long_reply_the_end_is_read() -> None:
-    assert shortened("word " * MAX_REPLY + "the answer is D").endswith(
-        "the answer is D"
-    )
-    assert len(shortened("word " * MAX_REPLY)) <= MAX_REPLY
+def test_a_long_reply_keeps_its_end() -> None:
+    text = shortened("word " * MAX_REPLY + "the answer is D")
+    assert text.endswith("the answer is D")
+    assert len(text) <= MAX_REPLY

@@ -1,4 +1,4 @@
-"""The exact test of a preferred place: by all deals, and never too often significant."""
+"""The exact test of a preferred position: against all permutations, and its level."""
 
 from __future__ import annotations
 
@@ -19,29 +19,37 @@ QUESTIONS = st.lists(
 )
 
 
-def deals(questions: Sequence[Sequence[Seen]]) -> Iterator[list[list[Seen]]]:
-    """What the questions' answers would be with their contents dealt out in every way."""
-    every = [list(itertools.permutations(seen)) for seen in questions]
-    for dealt in itertools.product(*every):
-        yield [
+def permutations_of(questions: Sequence[Sequence[Seen]]) -> Iterator[list[list[Seen]]]:
+    """Yields the questions with the contents of their answers permuted in every way."""
+    by_question = [
+        [
             [
-                (standing, given[1])
-                for (standing, _), given in zip(seen, new, strict=True)
+                (at_position, content)
+                for (at_position, _), content in zip(seen, order, strict=True)
             ]
-            for seen, new in zip(questions, dealt, strict=True)
+            for order in itertools.permutations([content for _, content in seen])
         ]
+        for seen in questions
+    ]
+    for permuted in itertools.product(*by_question):
+        yield list(permuted)
 
 
-def met(questions: Sequence[Sequence[Seen]]) -> int:
-    return sum(standing == content for seen in questions for standing, content in seen)
+def times_chosen(questions: Sequence[Sequence[Seen]]) -> int:
+    """Counts the answers whose content is the one at the position."""
+    return sum(
+        at_position == content for seen in questions for at_position, content in seen
+    )
 
 
 @given(QUESTIONS)
 @settings(deadline=None)
-def test_the_p_value_counts_all_deals(questions: list[list[Seen]]) -> None:
-    found, counts = met(questions), [met(deal) for deal in deals(questions)]
-    tails = sum(count <= found for count in counts), sum(c >= found for c in counts)
-    expected = min(1.0, 2 * min(tails) / len(counts))
+def test_the_p_value_is_the_share_of_permutations(questions: list[list[Seen]]) -> None:
+    observed = times_chosen(questions)
+    counts = [times_chosen(permuted) for permuted in permutations_of(questions)]
+    at_most = sum(count <= observed for count in counts)
+    at_least = sum(count >= observed for count in counts)
+    expected = min(1.0, 2 * min(at_most, at_least) / len(counts))
     assert place_p_value(questions) == pytest.approx(expected, abs=1e-12)
 
 
@@ -50,18 +58,21 @@ def test_the_p_value_counts_all_deals(questions: list[list[Seen]]) -> None:
 def test_it_is_significant_no_more_often_than_its_level(
     questions: list[list[Seen]], level: float
 ) -> None:
-    found = [place_p_value(deal) <= level + 1e-12 for deal in deals(questions)]
-    assert sum(found) / len(found) <= level + 1e-12
+    significant = [
+        place_p_value(permuted) <= level + 1e-12
+        for permuted in permutations_of(questions)
+    ]
+    assert sum(significant) / len(significant) <= level + 1e-12
 
 
-def test_by_hand() -> None:
-    always = [(place, place) for place in range(5)]
-    # Of the 120 deals of five contents one meets the place five times.
+def test_p_values_by_hand() -> None:
+    always = [(content, content) for content in range(5)]
+    # Of the 120 permutations of five contents one has the position each time.
     assert place_p_value([always]) == pytest.approx(2 / 120)
     assert place_p_value([always] * 3) == pytest.approx(2 / 120**3)
-    # A model that takes one content always has no preference, whatever stands where.
-    assert place_p_value([[(place, 2) for place in range(5)]] * 50) == 1.0
+    # A model that always takes the same content prefers no position.
+    assert place_p_value([[(content, 2) for content in range(5)]] * 50) == 1.0
     assert place_p_value([]) == place_p_value([[(0, 0)]]) == 1.0
-    # 24 orders, 24 different contents, each met: 1 of 24! deals, below what sums resolve.
+    # 24 orders, 24 different contents: 1 of 24! permutations, below what sums resolve.
     assert place_p_value([[(n, n) for n in range(24)]]) < 1e-12
     assert math.isclose(place_p_value([[(0, 0), (1, 1)]] * 2), 0.5)

@@ -1,4 +1,4 @@
-"""Reasoning is taken out of replies, whatever markup it has."""
+"""Reasoning is removed from replies, whatever its markup."""
 
 from __future__ import annotations
 
@@ -19,26 +19,21 @@ WORDS = st.text(alphabet="abc D.\n(", max_size=30)
 @pytest.mark.parametrize(("opening", "closing"), TAGS + FROM_THE_BEGINNING)
 @settings(max_examples=20)
 @given(thought=WORDS, answer=WORDS)
-def test_what_is_between_the_marks_is_no_answer(
+def test_text_between_the_marks_is_removed(
     opening: str, closing: str, thought: str, answer: str
 ) -> None:
-    assert (
-        without_reasoning(f"{opening}{thought}{closing}{answer}").strip()
-        == answer.strip()
-    )
-    assert without_reasoning(f"{opening}{thought} is D.").strip() == ""
-    assert (
-        without_reasoning(
-            f"{opening} it says {opening} here {thought}{closing}{answer}"
-        ).strip()
-        == answer.strip()
-    )
+    closed = f"{opening}{thought}{closing}{answer}"
+    opened_twice = f"{opening} it says {opening} here {thought}{closing}{answer}"
+    open_ended = f"{opening}{thought} is D."
+    assert without_reasoning(closed).strip() == answer.strip()
+    assert without_reasoning(opened_twice).strip() == answer.strip()
+    assert without_reasoning(open_ended).strip() == ""
 
 
 @pytest.mark.parametrize(("opening", "closing"), TAGS)
 @settings(max_examples=20)
 @given(before=WORDS, first=WORDS, between=WORDS, second=WORDS, after=WORDS)
-def test_blocks_anywhere(
+def test_blocks_anywhere_are_removed(
     opening: str,
     closing: str,
     before: str,
@@ -51,16 +46,15 @@ def test_blocks_anywhere(
         f"{before}{opening}{first}{closing}{between}{opening}{second}{closing}{after}"
     )
     assert without_reasoning(text).split() == f"{before}\n{between}\n{after}".split()
-    assert (
-        without_reasoning(f"{before}{closing}{after}") == after
-    )  # the template opened it
+    # A chat template may have opened the block.
+    assert without_reasoning(f"{before}{closing}{after}") == after
     nested = f"{opening}{first}{opening}{second}{closing}{between}{closing}{after}"
     assert without_reasoning(nested) == after
     assert without_reasoning(f"{after}{opening}{first}").strip() == after.strip()
 
 
 @given(text=st.text(alphabet="abc<>/|[]# D\n◁▷", max_size=60))
-def test_a_reply_without_marks_comes_back_unchanged(text: str) -> None:
+def test_a_reply_without_marks_is_unchanged(text: str) -> None:
     assert without_reasoning(text) == text
 
 
@@ -71,15 +65,15 @@ def test_a_reply_without_marks_comes_back_unchanged(text: str) -> None:
         )
     )
 )
-def test_nothing_is_made_up(pieces: list[str]) -> None:
-    text = "".join(pieces)
-    found = without_reasoning(text)
-    assert len(found) <= len(text)
-    assert all(part in text for part in found.split("\n"))
+def test_nothing_is_added(pieces: list[str]) -> None:
+    reply = "".join(pieces)
+    answer = without_reasoning(reply)
+    assert len(answer) <= len(reply)
+    assert all(line in reply for line in answer.split("\n"))
 
 
 @pytest.mark.parametrize(("reply", "answer"), CASES["replies"])
-def test_replies(reply: str, answer: str) -> None:
+def test_the_answer_of_a_reply(reply: str, answer: str) -> None:
     assert without_reasoning(reply).strip() == answer
 
 
@@ -96,5 +90,5 @@ def test_replies(reply: str, answer: str) -> None:
         "<|channel|>a",
     ],
 )
-def test_every_length_can_be_read(piece: str) -> None:
+def test_long_replies_of_marks_take_no_quadratic_time(piece: str) -> None:
     assert len(without_reasoning(piece * (400_000 // len(piece)))) <= 400_000

@@ -1,9 +1,10 @@
-"""Sentences by both sets of rules."""
+"""Sentences by our rules for notes and by those of Punkt."""
 
 from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,15 +45,18 @@ TRAINED = Punkt(
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["rules_of_notes"])
-def test_rules_of_notes(text: str, expected: list[str]) -> None:
+def test_sentences_of_notes(text: str, expected: list[str]) -> None:
     assert split_sentences(text) == expected
 
 
-def test_rules_have_names_and_plain_words() -> None:
+def test_words_of_the_rules_are_in_lower_case_without_dots() -> None:
     for words in (NEVER_LAST, OFTEN_LAST, BEFORE_NUMBERS):
         assert len(words) > 10
         assert all(word == word.lower().strip(". ") for word in words)
     assert not NEVER_LAST & OFTEN_LAST
+
+
+def test_rules_are_chosen_by_name_or_by_parameters_of_punkt() -> None:
     assert (rules_name("medical"), rules_name("punkt")) == (MEDICAL, "punkt untrained")
     assert rules_name(Punkt(name="punkt_tab 12")) == "punkt_tab 12"
     assert split_sentences("Dr. Lee", rules="punkt") == ["Dr.", "Lee"]
@@ -73,38 +77,32 @@ def test_rules_have_names_and_plain_words() -> None:
     rules=st.sampled_from(["medical", "punkt", TRAINED]),
 )
 def test_no_text_is_lost_or_doubled(text: str, rules: str | Punkt) -> None:
-    found = split_sentences(text, rules=rules)
-    assert all(sentence.strip() for sentence in found)
-    assert "".join("".join(found).split()) == "".join(text.split())
+    split = split_sentences(text, rules=rules)
+    assert all(sentence.strip() for sentence in split)
+    assert "".join("".join(split).split()) == "".join(text.split())
     spans = sentence_spans(text, rules=rules)
-    assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
-    assert [text[start:end] for start, end in spans] == found
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
+    assert [text[start:end] for start, end in spans] == split
 
 
 @given(text=TEXTS)
-def test_white_space_around_a_text_plays_no_part(text: str) -> None:
+def test_white_space_around_a_text_does_not_matter(text: str) -> None:
     assert split_sentences(f" \n {text}\n ") == split_sentences(text)
 
 
-def sentences(text: str, punkt: Punkt = UNTRAINED) -> list[str]:
-    return [text[start:end] for start, end in punkt_spans(text, punkt)]
-
-
-# untrained, it knows no abbreviation
-# initials; numbers before small letters
-# an ellipsis ends nothing
+# No abbreviations; initials; numbers before small letters; an ellipsis ends no sentence.
 @pytest.mark.parametrize(("text", "expected"), CASES["untrained"])
-def test_untrained(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
+def test_sentences_of_untrained_punkt(text: str, expected: list[str]) -> None:
+    assert split_sentences(text, rules=UNTRAINED) == expected
 
 
 @given(text=TEXTS)
-def test_the_library_untrained(text: str) -> None:
+def test_untrained_spans_equal_those_of_nltk(text: str) -> None:
     nltk = pytest.importorskip("nltk.tokenize.punkt")
     assert punkt_spans(text) == list(nltk.PunktSentenceTokenizer().span_tokenize(text))
 
 
-def test_the_library_with_parameters(tmp_path: Path) -> None:
+def test_spans_with_parameters_equal_those_of_nltk(tmp_path: Path) -> None:
     nltk = pytest.importorskip("nltk.tokenize.punkt")
     parameters = nltk.PunktParameters()
     parameters.abbrev_types = set(TRAINED.abbreviations)
@@ -112,22 +110,17 @@ def test_the_library_with_parameters(tmp_path: Path) -> None:
     parameters.sent_starters = set(TRAINED.starters)
     parameters.ortho_context.update(TRAINED.cases)
     nltk.save_punkt_params(parameters, str(tmp_path))
-    read = read_punkt(tmp_path)
-    assert (read.abbreviations, read.collocations, read.starters, read.cases) == (
-        TRAINED.abbreviations,
-        TRAINED.collocations,
-        TRAINED.starters,
-        TRAINED.cases,
-    )
-    assert read.name.startswith("punkt_tab ")
-    theirs = nltk.PunktSentenceTokenizer(parameters)
-    draw = random.Random(5)
+    punkt = read_punkt(tmp_path)
+    assert punkt.name.startswith("punkt_tab ")
+    assert replace(punkt, name=TRAINED.name) == TRAINED
+    tokenizer = nltk.PunktSentenceTokenizer(parameters)
+    generator = random.Random(5)
     for _ in range(1500):
-        text = "".join(draw.choice(PIECES) for _ in range(draw.randrange(30)))
-        assert punkt_spans(text, read) == list(theirs.span_tokenize(text)), text
+        text = "".join(generator.choices(PIECES, k=generator.randrange(30)))
+        assert punkt_spans(text, punkt) == list(tokenizer.span_tokenize(text)), text
 
 
-def test_files_that_are_not_there_or_damaged_and_long_runs(tmp_path: Path) -> None:
+def test_parameter_files_that_are_missing_or_damaged(tmp_path: Path) -> None:
     with pytest.raises(
         MissingError,
         match=r"abbrev_types.txt: No such file.*curl -O https://\S+/punkt_tab\.zip",
@@ -141,12 +134,18 @@ def test_files_that_are_not_there_or_damaged_and_long_runs(tmp_path: Path) -> No
     (tmp_path / "ortho_context.tab").write_bytes(b"\xff")
     with pytest.raises(UsageError, match="ortho_context.tab: not UTF-8"):
         read_punkt(tmp_path)
-    # Quadratic work on these would take minutes.
-    for text in (
-        "!" * 100_000,
-        "a." * 50_000,
-        '."' * 50_000,
-        "\u00a0." * 50_000,
-        ". " * 20_000,
-    ):
-        assert punkt_spans(text)
+
+
+# Quadratic work on these would take minutes.
+@pytest.mark.parametrize(
+    ("piece", "times"),
+    [
+        ("!", 100_000),
+        ("a.", 50_000),
+        ('."', 50_000),
+        ("\u00a0.", 50_000),
+        (". ", 20_000),
+    ],
+)
+def test_long_repetitions_take_no_quadratic_time(piece: str, times: int) -> None:
+    assert punkt_spans(piece * times)

@@ -1,4 +1,4 @@
-"""What a model says about itself at the end of an answer: read in its usual forms, and taken off."""
+"""Stated confidence: the forms in which models state it, and the answer without it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.benchmarks.medcalc_bench.official_csv import v1_cells
 from tests.support import needs_shared
 
 FORMS = {
-    # as it was asked for
+    # in the form that the prompt asks for
     "24.7\nConfidence: 95%": ("24.7", 0.95),
     '{"answer": "24.7"}\n\nConfidence: 95%\n': ('{"answer": "24.7"}', 0.95),
     # decorated, or in other words
@@ -35,14 +35,14 @@ FORMS = {
     "24.7 (Confidence: 95%)": ("24.7", 0.95),
     '{"answer": "24.7", "confidence": "95%"}': ('{"answer": "24.7"}', 0.95),
     '{"confidence": 95, "answer": "24.7"}': ('{ "answer": "24.7"}', 0.95),
-    # the last of several; what was thought before says nothing
+    # the last of several, and none of those in reasoning
     "Confidence: 60%\n24.7\nConfidence: 95%": ("\n24.7", 0.95),
     "<think>\nConfidence: 20%</think>24.7": (
         "<think>\nConfidence: 20%</think>24.7",
         None,
     ),
     "<think>So 25?</think>24.7\nConfidence: 95%": ("<think>So 25?</think>24.7", 0.95),
-    # no number, or more than one: taken off all the same
+    # no number, or more than one: removed all the same
     "24.7\nConfidence: high": ("24.7", None),
     "24.7\nConfidence: 90-95%": ("24.7", None),
     "24.7\nConfidence: > 90%": ("24.7", None),
@@ -62,7 +62,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("text", FORMS)
-def test_forms(text: str) -> None:
+def test_forms_of_a_statement(text: str) -> None:
     stated = split_confidence(text)
     assert (stated.answer.rstrip(), stated.confidence) == FORMS[text]
 
@@ -76,15 +76,16 @@ def test_ends_of_the_scale(text: str, share: float | None) -> None:
 
 
 @given(st.text(max_size=200), st.integers(0, 100))
-def test_what_is_put_behind_an_answer_comes_off_whole(text: str, number: int) -> None:
+def test_a_statement_after_any_answer_is_removed(text: str, number: int) -> None:
     if "confidence" in text.lower():
         return
     assert split_confidence(text).answer == text
     stated = split_confidence(f"{text}\n\nConfidence: {number}%")
-    assert stated.answer == f"{text}\n".rstrip()
+    assert stated.answer == text.rstrip()
+    assert stated.confidence == pytest.approx(number / 100)
 
 
-def test_the_instructions_own_line_is_no_confidence() -> None:
+def test_the_line_of_the_instruction_is_no_confidence() -> None:
     assert split_confidence(INSTRUCTION).confidence is None
 
 
@@ -105,11 +106,10 @@ ENDINGS = (
 
 @pytest.mark.upstream
 @needs_shared
-def test_medcalcs_reader_never_sees_the_confidence_of_any_of_1047_answers() -> None:
+def test_answers_of_medcalc_are_the_same_without_their_confidence() -> None:
     for row in v1_cells():
         for style in STYLES:
             text = style.format(row["Ground Truth Answer"])
             for ending in ENDINGS:
                 stated = split_confidence(text + ending)
-                # The very text that is scored without a confidence.
                 assert (stated.answer, stated.confidence) == (text, 0.95)

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from medical_tasks.scoring.estimates import as_json
 from medical_tasks.scoring.paired import paired_bootstrap, paired_proportions
 from medical_tasks.scoring.tango import tango_interval
+from tests.scoring.interval_ends import ends, width
 
 TABLES = st.tuples(*[st.integers(0, 40)] * 3).filter(any)
-"""Items of which one run alone is right, the other alone, and on which they agree."""
+"""Counts of items that one run alone has right, that the other alone has, and on which they agree."""
 
 
 def test_the_published_example() -> None:
@@ -26,11 +27,9 @@ def test_the_published_example() -> None:
 @given(TABLES, st.floats(1.0, 4.0))
 @example((0, 0, 5), 1.96)
 @example((5, 0, 0), 1.96)
-def test_ends_hold_the_difference_and_mirror(
-    table: tuple[int, int, int], t: float
-) -> None:
-    better, worse, alike = table
-    n = better + worse + alike
+def test_laws_of_the_interval(table: tuple[int, int, int], t: float) -> None:
+    better, worse, same = table
+    n = better + worse + same
     low, high = tango_interval(better, worse, n, t)
     assert -1.0 <= low <= (better - worse) / n <= high <= 1.0
     assert low < high
@@ -43,39 +42,42 @@ def test_ends_hold_the_difference_and_mirror(
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=40))
-def test_clusters_count_their_items_as_fewer(pairs: list[tuple[bool, bool]]) -> None:
+def test_copies_of_pairs_in_clusters_narrow_no_interval(
+    pairs: list[tuple[bool, bool]],
+) -> None:
     first, second = ([float(pair[side]) for pair in pairs] for side in (0, 1))
-    alone = paired_proportions(first, second)
+    original = paired_proportions(first, second)
     names = list(range(len(pairs)))
-    assert paired_proportions(first, second, clusters=names) == alone
-    # Each pair three times in a cluster of its own: no more is known than before.
-    thrice = paired_proportions(first * 3, second * 3, clusters=names * 3)
-    widths = [each.ci_high - each.ci_low for each in (alone, thrice)]
-    assert widths[1] >= widths[0] - 1e-9
+    assert paired_proportions(first, second, clusters=names) == original
+    copied = paired_proportions(first * 3, second * 3, clusters=names * 3)
+    assert width(copied) >= width(original) - 1e-9
     if len(pairs) >= 10:
-        assert widths[1] == pytest.approx(widths[0], rel=0.1)
-    assert (thrice.n, thrice.n_clusters) == (3 * len(pairs), len(pairs))
-    assert -1.0 <= alone.ci_low <= alone.difference <= alone.ci_high <= 1.0
-    if alone.ci_low > 0.0 or alone.ci_high < 0.0:
-        assert alone.p_value < 0.05 + 1e-9
+        assert width(copied) == pytest.approx(width(original), rel=0.1)
+    assert (copied.n, copied.n_clusters) == (3 * len(pairs), len(pairs))
+    assert -1.0 <= original.ci_low <= original.difference <= original.ci_high <= 1.0
+    if original.ci_low > 0.0 or original.ci_high < 0.0:
+        assert original.p_value < 0.05 + 1e-9
 
 
-def test_few_and_missing_items() -> None:
-    # Nothing tells how much one cluster would vary, or what nobody answered.
-    one = paired_proportions([1, 1], [0, 1], clusters=["a", "a"])
-    assert (one.difference, one.ci_low, one.ci_high, one.p_value) == (-0.5, -1, 1, 1)
-    none = as_json(paired_proportions([math.nan], [1.0]))
-    assert none.pop("n") == none.pop("n_clusters") == 0
-    assert set(none.values()) == {None}
-    left_out = paired_proportions([1, 0, math.nan, 1], [1, 1, 1, math.nan])
-    assert left_out == paired_proportions([1, 0], [1, 1])
+def test_a_single_cluster_leaves_the_interval_open() -> None:
+    result = paired_proportions([1, 1], [0, 1], clusters=["a", "a"])
+    assert (result.difference, result.p_value) == (-0.5, 1)
+    assert ends(result) == (-1, 1)
+
+
+def test_only_items_with_both_outcomes_count() -> None:
+    with_gaps = paired_proportions([1, 0, math.nan, 1], [1, 1, 1, math.nan])
+    assert with_gaps == paired_proportions([1, 0], [1, 1])
+    empty = as_json(paired_proportions([math.nan], [1.0]))
+    assert empty.pop("n") == empty.pop("n_clusters") == 0
+    assert set(empty.values()) == {None}
 
 
 def test_p_values_are_plain_numbers() -> None:
-    for compared in (
+    for result in (
         paired_bootstrap([0.5, 1.0, 0.2] * 5, [1.0, 0.5, 0.3] * 5, resamples=100),
         paired_bootstrap([0.5] * 10, [0.6] * 10),
         paired_proportions([1, 0] * 9, [0, 0] * 9),
     ):
-        numbers = (compared.p_value, compared.ci_low, compared.ci_high)
+        numbers = (result.p_value, *ends(result))
         assert [type(number) for number in numbers] == [float] * 3

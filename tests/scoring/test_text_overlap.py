@@ -1,10 +1,9 @@
-"""What all text metrics share: what comes in, and what any text gives; exact match and runs of tokens."""
+"""What all text metrics share: checks of their input, and odd texts; exact match and n-grams."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from subprocess import run
 from typing import Any
 
@@ -40,7 +39,7 @@ CORPUS: list[Callable[..., Any]] = [bleu_corpus, sacrebleu_corpus]
 
 
 @pytest.mark.parametrize("metric", SINGLE)
-def test_what_is_no_text_is_named(metric: Callable[..., Any]) -> None:
+def test_values_that_are_no_texts_are_refused(metric: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match="prediction must be a text; got NoneType"):
         metric(None, "a")
     with pytest.raises(ValueError, match="references must hold texts; got float"):
@@ -52,7 +51,9 @@ def test_what_is_no_text_is_named(metric: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("metric", CORPUS)
-def test_lists_are_checked(metric: Callable[..., Any]) -> None:
+def test_lists_of_other_lengths_and_single_texts_are_refused(
+    metric: Callable[..., Any],
+) -> None:
     with pytest.raises(
         ValueError,
         match="predictions and references must be of the same length; got 1 and 2",
@@ -71,11 +72,10 @@ def test_lists_are_checked(metric: Callable[..., Any]) -> None:
 
 
 @given(ANY_TEXTS, ANY_TEXTS)
-def test_one_reference_is_a_list_of_one(prediction: str, reference: str) -> None:
+def test_a_reference_may_be_a_text_or_a_list(prediction: str, reference: str) -> None:
     for metric in SINGLE:
-        assert repr(metric(prediction, reference)) == repr(
-            metric(prediction, (reference,))
-        )
+        scores = metric(prediction, reference)
+        assert repr(metric(prediction, (reference,))) == repr(scores)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_one_reference_is_a_list_of_one(prediction: str, reference: str) -> None
         ". , " * 3_000,
     ],
 )
-def test_no_text_is_too_odd(text: str) -> None:
+def test_odd_and_long_texts_have_scores(text: str) -> None:
     for metric in SINGLE:
         metric(text, "a rash")
         metric("a rash", text)
@@ -101,7 +101,7 @@ def test_no_text_is_too_odd(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("modules", "banned"),
+    ("modules", "libraries"),
     [
         (
             "scoring import bleu_and_sari, rouge, text_pairs",
@@ -113,19 +113,18 @@ def test_no_text_is_too_odd(text: str) -> None:
         ),
     ],
 )
-def test_needs_no_library_that_happens_to_be_installed(
-    modules: str, banned: set[str]
-) -> None:
+def test_modules_import_no_large_library(modules: str, libraries: set[str]) -> None:
     code = f"import sys; from medical_tasks.{modules}; print(*sys.modules)"
-    done = run(
+    process = run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        cwd=Path(ROOT),
+        cwd=ROOT,
         check=True,
     )
-    assert "medical_tasks" in done.stdout.split()
-    assert not banned & set(done.stdout.split())
+    imported = set(process.stdout.split())
+    assert "medical_tasks" in imported
+    assert not libraries & imported
 
 
 CASES = tables(__file__, "text_pairs")
@@ -134,22 +133,25 @@ CASES = tables(__file__, "text_pairs")
 @pytest.mark.parametrize(
     ("prediction", "reference", "options", "expected"), CASES["options"]
 )
-def test_options(
+def test_options_of_exact_match(
     prediction: str, reference: str, options: dict[str, bool], expected: float
 ) -> None:
     assert exact_match(prediction, reference, **options) == expected  # type: ignore[arg-type]
 
 
-def test_matches_by_hand() -> None:
-    assert exact_match("B", ["b", "x"]) == 0.0
-    assert exact_match("B", ["x", "b"], ignore_case=True) == 1.0
-    with pytest.raises(
-        ValueError, match=r"ignore must hold regular expressions; got '\('"
-    ):
+def test_wrong_patterns_of_exact_match_are_refused() -> None:
+    message = r"ignore must hold regular expressions; got '\('"
+    with pytest.raises(ValueError, match=message):
         exact_match("a", "a", ignore=["("])
-    some, others = count_ngrams("aaab", 1), count_ngrams("aabbc", 1)
-    assert shared(some, others) == shared(others, some) == 3
-    assert shared(some, count_ngrams("", 1)) == 0
+
+
+def test_shared_ngrams_by_hand() -> None:
+    first, second = count_ngrams("aaab", 1), count_ngrams("aabbc", 1)
+    assert shared(first, second) == shared(second, first) == 3
+    assert shared(first, count_ngrams("", 1)) == 0
+
+
+def test_clipped_matches_by_hand() -> None:
     assert clipped_matches("aaaab", ["aa", "aaa"], 1) == 3
     assert clipped_matches("aaaab", ["aab", "b"], 2) == 2
     assert clipped_matches("", ["a"], 1) == clipped_matches("a", [""], 1) == 0

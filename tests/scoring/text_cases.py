@@ -30,7 +30,7 @@ EMPTY = ["", " ", "\n", "\t\n ", "<skipped>"]
 
 @cache
 def triples() -> list[dict[str, Any]]:
-    """The checked texts: prediction, references, source and what the reference implementations say."""
+    """Returns recorded texts: prediction, references, source and the scores of the reference implementations."""
     file = SHARED / "fixtures" / "metrics.json"
     rows: list[dict[str, Any]] = json_of(file)["text_overlap"]["triples"]
     assert len(rows) >= 26

@@ -32,15 +32,15 @@ def _released(files: Mapping[str, Path]) -> Iterator[Row]:
     notes = _Table("notes", files, order="note_num")
     questions = _Table("questions", files, order="turn_order")
     for patient, cells in questions.by_patient.items():
-        turns = [_turn(questions, patient, each) for each in cells]
+        turns = [_turn(questions, patient, row) for row in cells]
         keys = [turn["key"] for turn in turns]
         paired = [key + end for key in dict.fromkeys(keys[::2]) for end in TURN_TYPES.values()]
         rule = "needs each content turn once, with one source turn right behind it"
         questions.check(keys == paired, patient, rule)
-        found = notes.by_patient.get(patient, [])
-        in_order = [int(row["note_num"]) for row in found] == [*range(1, len(found) + 1)]
-        notes.check(bool(found) and in_order, patient, "needs notes numbered 1, 2 and so on")
-        texts = [row["text"] for row in found]
+        rows = notes.by_patient.get(patient, [])
+        in_order = [int(row["note_num"]) for row in rows] == [*range(1, len(rows) + 1)]
+        notes.check(bool(rows) and in_order, patient, "needs notes numbered 1, 2 and so on")
+        texts = [row["text"] for row in rows]
         category = cells[0]["qa_category"]
         yield {"id": patient, "category": category, "notes": texts, "turns": turns}
 
@@ -53,8 +53,8 @@ class _Table:
         self.by_patient: dict[str, list[Cells]] = defaultdict(list)
         columns = ["subject_id", *COLUMNS[name]]
         release = f"file {name}"
-        for row in stream_rows(self.path, columns, wanted={}, release=release, others=True):
-            patient, number = (row.cells[each].strip() for each in (columns[0], order))
+        for row in stream_rows(self.path, columns, selected={}, release=release, others=True):
+            patient, number = (row.cells[column].strip() for column in (columns[0], order))
             whole = patient.isdecimal() and number.isdecimal()
             self.check(whole, f"of row {row.number:,}", f"subject_id and {order} must be numbers")
             self.by_patient[patient].append(row.cells)
@@ -62,15 +62,15 @@ class _Table:
             rows.sort(key=lambda cells: int(cells[order]))
 
     def check(self, holds: bool, patient: str, rule: str) -> None:
-        """Refuses the table for what stands there of a patient."""
+        """Raises an error if the rows of a patient break a rule."""
         if not holds:
             raise UsageError(f"{self.path}: patient {patient}: {rule}. Download the table again.")
 
 
 def _turn(table: _Table, patient: str, cells: Cells) -> Turn:
     kind, answer = cells["turn_type"].strip(), cells["correct_answer"].strip().upper()
-    known = kind in TURN_TYPES and answer in tuple(LETTERS)
-    table.check(known, patient, "needs turns content or source, answers A to E")
+    valid = kind in TURN_TYPES and answer in tuple(LETTERS)
+    table.check(valid, patient, "needs turns content or source, answers A to E")
     key = cells["turn_index"].strip() + TURN_TYPES[kind]
     choices = [cells[name] for name in OPTIONS]
     return Turn(key=key, question=cells["question"], choices=choices, answer=answer)

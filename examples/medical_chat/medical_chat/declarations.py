@@ -26,7 +26,7 @@ LETTERS: Final = "ABCDE"
 
 
 class Turn(TypedDict):
-    """One question of a conversation: key `2` asks about the notes, `2-1` where that stands."""
+    """One question of a conversation: key `2` asks about the notes, `2-1` for its source."""
 
     key: str
     question: str

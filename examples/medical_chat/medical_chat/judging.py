@@ -27,18 +27,18 @@ def as_prompts(name: str, texts: Mapping[str, str]) -> JudgePrompts:
 
 
 def judged(item: Item, answer: Answer, prompts: JudgePrompts) -> Line[ItemScore]:
-    """Both passes over one conversation; the second is shown what the first said."""
-    said = {key: final_text(reply) for key, reply in replies_of(item, answer).items()}
+    """Judges one conversation in two passes; the second prompt has the output of the first."""
+    replies = {key: final_text(reply) for key, reply in replies_of(item, answer).items()}
     values, turns = {"discharge summaries": note_blocks(item)}, item.fields["turns"]
     parts: dict[str, Parts] = dict.fromkeys(("content", "source"), [None] * (len(turns) // 2))
-    for name, asked in (("content", turns[::2]), ("source", turns[1::2])):
-        values["qas"] = "\n\n".join(_shown(turn, turns, said) for turn in asked)
+    for name, pass_turns in (("content", turns[::2]), ("source", turns[1::2])):
+        values["qas"] = "\n\n".join(_shown(turn, turns, replies) for turn in pass_turns)
         text = filled(prompts.texts[f"judge_{name}"], values)
         question = Question(
             id=f"{item.id}/{name}",
             messages=(say("system", prompts.texts["judge_system"]), say("user", text)),
             template=prompts.sha256,
-            read=partial(_read, [turn["key"] for turn in asked]),
+            read=partial(_read, [turn["key"] for turn in pass_turns]),
             again=TEXTS["again"],
             max_tokens=4096,
         )
@@ -47,22 +47,22 @@ def judged(item: Item, answer: Answer, prompts: JudgePrompts) -> Line[ItemScore]
             return conversation_score(item, parts, "", outcome.reason)
         values["content_pass_output"] = outcome.text.strip()
         parts[name] = [score / BEST for score in outcome.value]
-    told = " ".join(f"{part:g}" for each in parts.values() for part in each)
-    return conversation_score(item, parts, told)
+    parsed = " ".join(f"{score:g}" for scores in parts.values() for score in scores)
+    return conversation_score(item, parts, parsed)
 
 
-def _shown(turn: Turn, turns: Sequence[Turn], said: Mapping[str, str]) -> str:
-    """An answer, or a source beside its answer, with the labels of which the prompts speak."""
+def _shown(turn: Turn, turns: Sequence[Turn], replies: Mapping[str, str]) -> str:
+    """Formats an answer, or a source with its answer, with the labels that the prompts name."""
     key, (about, _, source) = turn["key"], turn["key"].partition("-")
-    answer = next(each for each in turns if each["key"] == about)
+    answer = next(other for other in turns if other["key"] == about)
     values = {"key": key, "question": turn["question"], "about": about}
     values |= {"right": right_choice(turn), "right_about": right_choice(answer)}
-    values |= {"said": said.get(key, ""), "said_about": said.get(about, "")}
+    values |= {"said": replies.get(key, ""), "said_about": replies.get(about, "")}
     return filled(TEXTS["shown"]["source" if source else "content"], values)
 
 
 def _read(keys: Sequence[str], text: str) -> tuple[int, ...] | Unreadable:
-    """Reads a line for each key and no other; of one that is repeated the last."""
+    """Reads one line for each key; of a repeated key the last."""
     scores = {key: int(score) for key, score in _SCORE.findall(text) if int(score) <= BEST}
     if scores.keys() != set(keys):
         return Unreadable(f"there must be a score from 0 to {BEST} for each of {', '.join(keys)}")

@@ -15,7 +15,7 @@ Parts = Sequence[float | None]
 """What answers earn, from 0 to 1; None where nobody could tell."""
 
 _LETTER: Final = r"[(\[\"'`]*([A-E])\b"
-# What the authors' script looks for, in its order: of the first that stands anywhere the last.
+# The authors' patterns, in their order: the first that matches decides, by its last match.
 _INTRODUCTIONS: Final = (
     r"\\boxed\{([A-E])\}",
     r"correct\s+answer\s+is[\s:]*\(*([A-E])\b",
@@ -31,24 +31,24 @@ _FIRST: Final = re.compile(r"(?i)\A[*\s]*([A-E])(?![A-Za-z])")
 
 
 def final_text(reply: str) -> str:
-    """What a model says behind its reasoning."""
+    """Returns a model's text after its reasoning."""
     return reply.rpartition("</think>")[2].strip()
 
 
 def letter_of(reply: str) -> str:
-    """The letter that a reply gives, as the authors' script reads most models; "" for none."""
-    said = final_text(reply)
-    plain = said.replace("*", "")
+    """Reads the letter of a reply, as the authors' script does for most models; "" for none."""
+    text = final_text(reply)
+    plain = text.replace("*", "")
     for pattern in _INTRODUCTIONS:
         if letters := re.findall(pattern, plain, re.IGNORECASE):
             return str(letters[-1]).upper()
-    of_lines = _LATER_LINE.search(said) or _LINE.search(said) or _FIRST.search(said)
-    found = _OPTION.search(plain) or of_lines
-    return found[1].upper() if found else ""
+    of_lines = _LATER_LINE.search(text) or _LINE.search(text) or _FIRST.search(text)
+    match = _OPTION.search(plain) or of_lines
+    return match[1].upper() if match else ""
 
 
 def replies_of(item: Item, answer: Answer) -> Mapping[str, str]:
-    """The reply to each turn, by its key."""
+    """Returns the reply to each turn, by its key."""
     try:
         replies = json.loads(answer.text)
     except ValueError:
@@ -64,21 +64,21 @@ def replies_of(item: Item, answer: Answer) -> Mapping[str, str]:
 def score_choices(item: Item, answer: Answer) -> ItemScore:
     """Scores letters; a turn without a reply or a letter is wrong."""
     replies, turns = replies_of(item, answer), item.fields["turns"]
-    said = [letter_of(replies.get(turn["key"], "")) for turn in turns]
-    right = [float(said[n] == turn["answer"]) for n, turn in enumerate(turns)]
-    return conversation_score(item, {"content": right[::2], "source": right[1::2]}, " ".join(said))
+    letters = [letter_of(replies.get(turn["key"], "")) for turn in turns]
+    hits = [float(letters[n] == turn["answer"]) for n, turn in enumerate(turns)]
+    return conversation_score(item, {"content": hits[::2], "source": hits[1::2]}, " ".join(letters))
 
 
 def conversation_score(
     item: Item, earned: Mapping[str, Parts], parsed: str, unscored: str | None = None
 ) -> ItemScore:
-    """The nine figures of what the answers and their sources earned."""
+    """Computes the nine figures from the scores of answers and sources."""
     counts, values, limits = dict[str, Counts](), {}, {}
     pairs = [_both(*pair) for pair in zip(earned["content"], earned["source"], strict=True)]
     for kind, parts in {**earned, "pair": pairs}.items():
-        known = [part for part in parts if part is not None]
-        missing, full = len(parts) - len(known), all(part == 1 for part in known)
-        verdicts = Verdicts(kind=kind, hits=sum(known), known=len(known), missing=missing)
+        scored = [score for score in parts if score is not None]
+        missing, full = len(parts) - len(scored), all(score == 1 for score in scored)
+        verdicts = Verdicts(kind=kind, hits=sum(scored), known=len(scored), missing=missing)
         share = Counts(how="share", verdicts=(verdicts,))
         counts |= {kind: share, f"{kind}_patient": share}
         if missing and full:
@@ -91,6 +91,6 @@ def conversation_score(
 
 
 def _both(content: float | None, source: float | None) -> float | None:
-    """A pair counts if both are right in full; one of them that is not decides."""
-    wrong = any(part is not None and part < 1 for part in (content, source))
+    """Scores a pair: 1 if both are fully right, 0 if one is not, None if that is unknown."""
+    wrong = any(score is not None and score < 1 for score in (content, source))
     return 0.0 if wrong else None if None in (content, source) else 1.0

@@ -1,4 +1,4 @@
-"""What is asked, turn by turn, in our words or the authors', and how earlier turns are shown."""
+"""The prompts of each turn, in our words or the authors', and earlier turns as history."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ TEXTS: Final = packaged(__file__, "prompts.json")
 FORMS: Final = {"choice": ("choice",), "open": ("content", "source", "source_question")}
 
 
-def load_texts(name: str, upstream: Path | None, wanted: Sequence[str]) -> dict[str, str]:
-    """The texts of a set, by name: ours, or the authors' out of their checkout."""
+def load_texts(name: str, upstream: Path | None, kinds: Sequence[str]) -> dict[str, str]:
+    """Loads the texts of a set, by kind: ours, or the authors' from their checkout."""
     if name not in spec.Benchmark.prompt_sets:
         raise UsageError(f"unknown set of prompts {name!r}. Sets: own, official.")
-    texts = {kind: TEXTS[kind][name] for kind in wanted}
+    texts = {kind: TEXTS[kind][name] for kind in kinds}
     if name == "own":
         return texts
-    return {kind: _official(upstream, place) for kind, place in texts.items()}
+    return {kind: _official(upstream, source) for kind, source in texts.items()}
 
 
-def _official(upstream: Path | None, place: str) -> str:
-    """One of the authors' texts; Python files are read as data, never run."""
-    file, _, name = place.partition(":")
+def _official(upstream: Path | None, source: str) -> str:
+    """Reads one of the authors' texts; Python files are read as data, never run."""
+    file, _, name = source.partition(":")
     path = repository_file(upstream, file, repository=DATASET.homepage)
     if name:
         return named_text(path, name)
@@ -70,26 +70,26 @@ class Conversation:
 
     def opening(self, item: spec.Item) -> tuple[spec.Message, ...]:
         """The first turn."""
-        return (say("user", self._asked(item, 0)),)
+        return (say("user", self._question_text(item, 0)),)
 
     def next_turns(self, dialogues: Sequence[spec.Dialogue], records: object) -> list[spec.Turn]:
-        """Asks the next turn of each dialogue; its end is all answers by their turns."""
+        """Asks the next turn of each dialogue; at the end returns all answers by turn."""
         return [self._next(dialogue.item, dialogue.answers) for dialogue in dialogues]
 
     def _next(self, item: spec.Item, answers: Sequence[str]) -> spec.Turn:
         chat: list[spec.Message] = []
-        for place, reply in enumerate(answers):
-            chat += self._past(item, place, reply)
+        for index, reply in enumerate(answers):
+            chat += self._past(item, index, reply)
         keys = [turn["key"] for turn in item.fields["turns"]]
         if len(answers) < len(keys):
-            return spec.Ask((*chat, say("user", self._asked(item, len(answers)))))
+            return spec.Ask((*chat, say("user", self._question_text(item, len(answers)))))
         replies = dict(zip(keys, answers, strict=True))
         text = json.dumps(replies, ensure_ascii=False)
         return spec.Done(text, conversation=tuple(chat))
 
-    def _asked(self, item: spec.Item, place: int, *, past: bool = False) -> str:
-        """What is or was asked: only the first turn shows the notes, and none that is past choices."""
-        turn = item.fields["turns"][place]
+    def _question_text(self, item: spec.Item, index: int, *, past: bool = False) -> str:
+        """Writes a turn's question: only the first shows the notes, a past one no choices."""
+        turn = item.fields["turns"][index]
         kind = "source" if "-" in turn["key"] else "content"
         text = self.texts["choice" if self.form == "choice" else kind]
         head, _, rest = text.partition(NOTES)
@@ -99,13 +99,13 @@ class Conversation:
         slots = (f"choice_{letter.lower()}" for letter in LETTERS)
         values = dict(zip(slots, turn["choices"], strict=True))
         values |= {"question": turn["question"], "discharge summaries": note_blocks(item)}
-        return filled(rest.strip() if place else head + NOTES + rest, values)
+        return filled(rest.strip() if index else head + NOTES + rest, values)
 
-    def _past(self, item: spec.Item, place: int, reply: str) -> list[spec.Message]:
-        """A turn as later ones see it; of a choice with the text of what was chosen."""
-        said = final_text(reply) or "N/A"
+    def _past(self, item: spec.Item, index: int, reply: str) -> list[spec.Message]:
+        """Writes a past turn for the history; a chosen letter gets the text of its choice."""
+        answer = final_text(reply) or "N/A"
         if letter := letter_of(reply) if self.form == "choice" else "":
-            choices = item.fields["turns"][place]["choices"]
-            said = f"{letter}: {choices[LETTERS.index(letter)]}"
-        asked = self._asked(item, place, past=True)
-        return [say("user", asked), say("assistant", said)]
+            choices = item.fields["turns"][index]["choices"]
+            answer = f"{letter}: {choices[LETTERS.index(letter)]}"
+        question = self._question_text(item, index, past=True)
+        return [say("user", question), say("assistant", answer)]

@@ -12,12 +12,12 @@ _ANSWER = re.compile(r"^\W*answer\W*([A-D])\b", re.IGNORECASE | re.MULTILINE)
 
 
 def letter_of(response: str) -> str:
-    """The letter of the last line that gives one; "" without such a line."""
-    return found[-1].upper() if (found := _ANSWER.findall(response)) else ""
+    """Reads the letter of the last line that has one; "" without such a line."""
+    return letters[-1].upper() if (letters := _ANSWER.findall(response)) else ""
 
 
 def score_item(item: Item, response: str) -> ItemScore:
-    """An answer without a letter is wrong, since the question asks for one."""
+    """Scores an answer; one without a letter is wrong, since the question asks for one."""
     letter = letter_of(response)
     right = letter == item.fields["answer"]
     return ItemScore(

@@ -62,7 +62,7 @@ class MedicalMCQ(Benchmark):
         return load_prompts()
 
     def gold_response(self, task: TaskSpec, item: Item) -> str:
-        """The letter, as asked for."""
+        """The letter, in the form that the prompt asks for."""
         return f"Answer: {item.fields['answer']}"
 
     def score_items(

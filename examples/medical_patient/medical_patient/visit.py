@@ -43,10 +43,10 @@ def prompts() -> PromptSet:
 
 
 def _opening(item: Item) -> tuple[Message, ...]:
-    return (_said("user", OPENING.format(complaint=item.fields["complaint"])),)
+    return (_message("user", OPENING.format(complaint=item.fields["complaint"])),)
 
 
-def _said(role: Literal["user", "assistant", "system"], text: str) -> Message:
+def _message(role: Literal["user", "assistant", "system"], text: str) -> Message:
     return Message(role=role, content=text)
 
 
@@ -60,23 +60,23 @@ class Visit:
         return [self._next(dialogue) for dialogue in dialogues]
 
     def _next(self, dialogue: Dialogue) -> Turn:
-        answers, told = dialogue.answers, dialogue.replies.get("patient", ())
-        asked = tuple(takewhile(lambda text: not _is_ready(text), answers[:MOST]))
-        is_ready = len(asked) < len(answers[:MOST])
-        if len(told) < len(asked):
-            return Ask(_patients_side(dialogue.item, asked, told), role="patient")
+        answers, replies = dialogue.answers, dialogue.replies.get("patient", ())
+        questions = tuple(takewhile(lambda text: not _is_ready(text), answers[:MOST]))
+        is_ready = len(questions) < len(answers[:MOST])
+        if len(replies) < len(questions):
+            return Ask(_patients_side(dialogue.item, questions, replies), role="patient")
         chat = list(dialogue.opening)
-        for question, reply in zip(asked, told, strict=True):
-            chat += [_said("assistant", question), _said("user", reply)]
-        if not is_ready and len(asked) < MOST:
+        for question, reply in zip(questions, replies, strict=True):
+            chat += [_message("assistant", question), _message("user", reply)]
+        if not is_ready and len(questions) < MOST:
             return Ask(tuple(chat))
-        # Who is ready was not answered by the patient, so the last word is the model's.
-        chat += [_said("assistant", "READY"), _said("user", "")] * is_ready
+        # The patient does not reply to READY, so the decision follows an empty reply.
+        chat += [_message("assistant", "READY"), _message("user", "")] * is_ready
         last = chat.pop()["content"]
-        chat.append(_said("user", f"{last}\n\n{_decision(dialogue.item)}".strip()))
-        if len(answers) == len(asked) + is_ready:
+        chat.append(_message("user", f"{last}\n\n{_decision(dialogue.item)}".strip()))
+        if len(answers) == len(questions) + is_ready:
             return Ask(tuple(chat))
-        return Done(answers[-1], conversation=(*chat, _said("assistant", answers[-1])))
+        return Done(answers[-1], conversation=(*chat, _message("assistant", answers[-1])))
 
 
 def _is_ready(text: str) -> bool:
@@ -89,28 +89,30 @@ def _decision(item: Item) -> str:
     return DECIDE.format(question=item.fields["question"], choices=choices)
 
 
-def _patients_side(item: Item, asked: Sequence[str], told: Sequence[str]) -> tuple[Message, ...]:
-    """The chat as the patient sees it, whose own messages are the assistant's."""
+def _patients_side(
+    item: Item, questions: Sequence[str], replies: Sequence[str]
+) -> tuple[Message, ...]:
+    """Writes the chat for the patient's model, whose own messages are the assistant's."""
     facts = "\n".join(f"- {fact['text']}" for fact in item.fields["facts"])
-    chat = [_said("system", PATIENT.format(facts=facts))]
-    for before, question in zip((item.fields["complaint"], *told), asked, strict=True):
-        chat += [_said("assistant", before), _said("user", question)]
+    chat = [_message("system", PATIENT.format(facts=facts))]
+    for before, question in zip((item.fields["complaint"], *replies), questions, strict=True):
+        chat += [_message("assistant", before), _message("user", question)]
     return tuple(chat)
 
 
 def score(item: Item, answer: Answer) -> ItemScore:
-    """The letter, and what came out in the visit; that is unknown of an answer without one."""
-    found = _LETTER.match(answer.text)
-    letter = found[1].upper() if found else ""
+    """Scores the letter and the visit; without a visit, the figures of the visit are nan."""
+    match = _LETTER.match(answer.text)
+    letter = match[1].upper() if match else ""
     values = {"accuracy": float(letter == item.fields["answer"])}
     visit = [message["content"].casefold() for message in answer.conversation[1:-1]]
-    told = [
+    elicited = [
         any(word in " ".join(visit[1::2]) for word in fact["words"])
         for fact in item.fields["facts"]
     ]
     questions = sum(not _is_ready(text) for text in visit[::2])
     values |= {
-        "facts": sum(told) / len(told) if visit else float("nan"),
+        "facts": sum(elicited) / len(elicited) if visit else float("nan"),
         "questions": float(questions) if visit else float("nan"),
     }
     return ItemScore(id=item.id, values=values, parsed=letter)

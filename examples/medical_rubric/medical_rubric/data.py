@@ -18,7 +18,7 @@ from medical_tasks.spec import Message, Row
 AGAIN: Final = "Download the file again."
 
 
-class Said(OpenForm):
+class ChatMessage(OpenForm):
     """A message."""
 
     role: Literal["system", "user", "assistant"]
@@ -33,7 +33,7 @@ class Rubric(OpenForm):
     tags: list[str]
 
 
-def _ends_with_user(chat: list[Said]) -> list[Said]:
+def _ends_with_user(chat: list[ChatMessage]) -> list[ChatMessage]:
     if chat[-1].role != "user":
         raise ValueError("must end with a message of the user")
     return chat
@@ -45,7 +45,7 @@ def _can_be_earned(rubrics: list[Rubric]) -> list[Rubric]:
     return rubrics
 
 
-Chat = Annotated[list[Said], Field(min_length=1), AfterValidator(_ends_with_user)]
+Chat = Annotated[list[ChatMessage], Field(min_length=1), AfterValidator(_ends_with_user)]
 Rubrics = Annotated[list[Rubric], Field(min_length=1), AfterValidator(_can_be_earned)]
 
 
@@ -66,7 +66,7 @@ class Conversation(OpenForm):
 
 
 class Judged(OpenForm):
-    """A line of the meta-evaluation: a criterion and what physicians said of a reply."""
+    """A line of the meta-evaluation: a criterion and physicians' verdicts on a reply."""
 
     prompt: Chat
     completion: str
@@ -75,8 +75,8 @@ class Judged(OpenForm):
     binary_labels: Annotated[list[bool], Field(min_length=1)]
 
 
-def _messages(chat: list[Said]) -> list[Message]:
-    return [Message(role=each.role, content=each.content) for each in chat]
+def _messages(chat: list[ChatMessage]) -> list[Message]:
+    return [Message(role=message.role, content=message.content) for message in chat]
 
 
 def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
@@ -87,8 +87,8 @@ def _read(config: str, split: str, files: Mapping[str, Path]) -> Iterator[Row]:
             "id": line.prompt_id,
             "prompt": _messages(line.prompt),
             "criteria": [
-                {"text": each.criterion, "points": each.points, "tags": each.tags}
-                for each in line.rubrics
+                {"text": rubric.criterion, "points": rubric.points, "tags": rubric.tags}
+                for rubric in line.rubrics
             ],
             "theme": [tag.removeprefix("theme:") for tag in line.example_tags],
             "reply": ideal.ideal_completion if ideal else "",

@@ -35,7 +35,7 @@ class MedicalRubric(RubricBenchmark):
         return read_labels(path)
 
     def judge_template(self, upstream: Path | None) -> str:
-        """The authors' question, out of their checkout, whose file is read and never run."""
+        """Reads the authors' question from their checkout, whose file is never run."""
         from medical_tasks.data.dataset_source import repository_file
         from medical_tasks.data.upstream_source import named_text
 

@@ -53,7 +53,7 @@ from tests.benchmarks.doclens.task_items import (
 )
 from tests.benchmarks.doclens.task_items import KINDS as NAMES
 from tests.case_tables import json_of
-from tests.support import SHARED, asked, needs_shared, word_runs
+from tests.support import SHARED, needs_shared, user_message, word_runs
 
 
 def prompts_of(task: TaskSpec, *, citations: str = "yes") -> PromptSet:
@@ -109,7 +109,7 @@ def test_the_whole_prompt_of_every_form(form: str) -> None:
                 f"{form_texts['source']}:\n{numbered_source(item)}",
                 f"{form_texts['answer']}:",
             ]
-            assert asked(prompts, item) == "\n\n".join(paragraphs)
+            assert user_message(prompts, item) == "\n\n".join(paragraphs)
 
 
 def test_instructions_for_citations() -> None:
@@ -130,13 +130,13 @@ def test_a_prompt_with_one_worked_example() -> None:
     task = BY_NAME["doclens_own"]
     one_shot = replace(task, options={**task.options, "shots": "1"}, exemplars="train")
     prompts = load_prompts(one_shot, exemplars=own_rows()[:1])
-    prompt = asked(prompts, items_of("doclens_own")[1])
+    prompt = user_message(prompts, items_of("doclens_own")[1])
     assert (
         "[2] Allopurinol was started.\n\nSummary:\nGout [0]. Allopurinol started [2].\n\nNow do "
         "this one." in prompt
     )
     assert prompts.settings == {"citations": "yes", "seed": 17, "examples": ["a"]}
-    bare = asked(
+    bare = user_message(
         load_prompts(
             one_shot, arguments={"citations": "no"}, exemplars=own_rows()[1:2]
         ),
@@ -167,7 +167,9 @@ def test_prompts_with_worked_examples_of_every_task(task: TaskSpec) -> None:
             == shots
         )
         for item in items_of(task.name)[:8]:
-            before, _, after = asked(prompts, item).partition(f"\n\n{opening}\n\n")
+            before, _, after = user_message(prompts, item).partition(
+                f"\n\n{opening}\n\n"
+            )
             assert before.endswith(
                 form_texts["citing"]
                 if citations == "yes"
@@ -206,7 +208,7 @@ def test_braces_in_texts_are_kept() -> None:
             }
         ],
     )
-    assert asked(load_prompts(BY_NAME["doclens_own"]), odd).endswith(
+    assert user_message(load_prompts(BY_NAME["doclens_own"]), odd).endswith(
         "Text:\n[0] {0} {given} %s {\n[1] }\n\nSummary:"
     )
     assert gold_response(BY_NAME["doclens_own"], odd) == "{answer} of {0} [0]"

@@ -23,7 +23,7 @@ from medical_tasks.runs.results import read_results
 from medical_tasks.scoring.choice_orders import is_control
 from tests.benchmarks.common import write_jsonl
 from tests.benchmarks.ehrnoteqa.tiny_items import demo_items, task_of
-from tests.support import asked
+from tests.support import user_message
 
 ORDERS = {"order": "all", "wording": "paraphrase"}
 FORMS_WITH_CHOICES = ("mc", "mc_prob_index")
@@ -60,17 +60,17 @@ def test_prompts_of_another_order(form: str) -> None:
     task = task_of(form).asked_with(ORDERS)
     first_item, second, *_, control = demo_items(task)[:6]
     prompts, usual = load_prompts(task), load_prompts(task_of(form))
-    plain = asked(usual, demo_items(task_of(form))[0])
+    plain = user_message(usual, demo_items(task_of(form))[0])
     # The first order is that of a run without orders, so that its stored answers are used.
-    assert asked(prompts, first_item) == plain
+    assert user_message(prompts, first_item) == plain
     first, *others = first_item.fields["choices"]
     turned = "\n".join(
         f"{letter}. {text}"
         for letter, text in zip("ABCDE", [*others, first], strict=True)
     )
-    assert turned in asked(prompts, second)
+    assert turned in user_message(prompts, second)
     words = PARAPHRASED[form]
-    assert asked(prompts, control) == plain.replace(
+    assert user_message(prompts, control) == plain.replace(
         INTRODUCTION, words["introduction"]
     ).replace(FORMS[form], words["last"])
     assert is_control(control)

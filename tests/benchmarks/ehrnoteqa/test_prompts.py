@@ -33,7 +33,7 @@ from tests.benchmarks.ehrnoteqa.tiny_items import (
     write_checkout,
 )
 from tests.case_tables import cases, tabled
-from tests.support import asked
+from tests.support import user_message
 
 NOTES, CHOICES = ("\n".join(cases(__file__, name)) for name in ("NOTES", "CHOICES"))
 
@@ -44,7 +44,7 @@ def test_the_whole_prompt_of_every_format(form: str, level: int) -> None:
     shown = {"mc", "mc_prob_index"}
     paragraphs = [module.INTRODUCTION, NOTES, "Question: What did the patient swallow?"]
     paragraphs += [f"Choices:\n{CHOICES}"] if form in shown else []
-    text = asked(load_prompts(task_of(form, level)), item())
+    text = user_message(load_prompts(task_of(form, level)), item())
     assert text == "\n\n".join([*paragraphs, module.FORMS[form]])
     assert all((choice in text) == (form in shown) for choice in ("A coin.", "A ring."))
 
@@ -76,7 +76,7 @@ def test_braces_in_texts_are_kept() -> None:
         question=" {note} {0}?\n",
         choices=["{a}", "{}", "%d", "}{", "{{e}}"],
     )
-    text = asked(load_prompts(task_of("mc")), odd)
+    text = user_message(load_prompts(task_of("mc")), odd)
     assert (
         "\n{note} {} {question} %s\n[note 1 end]\n\nQuestion: {note} {0}?\n\nChoices:\nA. "
         "{a}\nB. {}\n" in text
@@ -116,20 +116,25 @@ def test_official_prompts_are_filled(tmp_path: Path, subfolder: str) -> None:
     opened, choice = (
         load_prompts(task_of(form), "official", folder) for form in ("open", "mc")
     )
-    assert asked(opened, odd) == f"Notes {{all}}:\n{NOTES}\nAsked: {{note}}?\nSay it:"
     assert (
-        asked(opened, item(choices=[]))
+        user_message(opened, odd)
+        == f"Notes {{all}}:\n{NOTES}\nAsked: {{note}}?\nSay it:"
+    )
+    assert (
+        user_message(opened, item(choices=[]))
         == f"Notes {{all}}:\n{NOTES}\nAsked: What did the patient swallow?\nSay it:"
     )
     assert (
-        asked(choice, odd)
+        user_message(choice, odd)
         == f"{NOTES}\n{{note}}?\n(a) a\n(b) {{b}}\n(c) c\n(d) d\n(e) e\nPick:"
     )
     for prompts in (opened, choice):
         assert prompts.name == "official"
         assert prompts.continuations is None
         assert prompts.shorten is not None
-        assert "[words left out here: 3]" in asked(prompts, prompts.shorten(odd, 3))
+        assert "[words left out here: 3]" in user_message(
+            prompts, prompts.shorten(odd, 3)
+        )
 
 
 def test_each_official_template_is_hashed_and_checked_alone(tmp_path: Path) -> None:
@@ -210,7 +215,7 @@ def test_demo_items_and_shortened_notes_in_every_task() -> None:
     for task in TASKS:
         prompts = load_prompts(task)
         assert prompts.shorten is not None
-        text = asked(prompts, prompts.shorten(item(), 4))
+        text = user_message(prompts, prompts.shorten(item(), 4))
         assert (
             "Chartdate : 2150-01-02\n[words left out here: 3]\n\n[note 1 end]" in text
         )
@@ -220,7 +225,7 @@ def test_demo_items_and_shortened_notes_in_every_task() -> None:
         )
         for question, notes in demo_pairs():
             shown = item(**dict(joined_row(question, notes)))
-            text = asked(prompts, shown)
+            text = user_message(prompts, shown)
             assert text.count(" start]\n") == len(notes)
             assert text.index(notes[-1].text) >= text.index(notes[0].text)
             assert gold_response(task, shown)

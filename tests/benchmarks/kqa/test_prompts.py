@@ -31,7 +31,7 @@ from medical_tasks.benchmarks.kqa.spec import (
 )
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.spec import Item, TaskSpec
-from tests.support import SHARED, asked, needs_shared, word_runs
+from tests.support import SHARED, needs_shared, user_message, word_runs
 
 ITEMS = load_items(KQA, demo_rows())
 MOLE = next(item for item in ITEMS if "mole" in item.fields["question"])
@@ -51,10 +51,12 @@ def other_item(**columns: Any) -> Item:
 
 def test_prompts_of_the_four_tasks() -> None:
     for item in ITEMS:
-        assert asked(load_prompts(KQA), item) == item.fields["question"]
-    assert asked(load_prompts(KQA), other_item(question=" Can it?\n")) == "Can it?"
+        assert user_message(load_prompts(KQA), item) == item.fields["question"]
+    assert (
+        user_message(load_prompts(KQA), other_item(question=" Can it?\n")) == "Can it?"
+    )
     assert len(EXEMPLARS) == 3
-    text = asked(load_prompts(KQA_ICL), MOLE)
+    text = user_message(load_prompts(KQA_ICL), MOLE)
     assert text.startswith(TEXTS["instructions"])
     assert text.endswith(f"Question: {MOLE.fields['question']}\nAnswer:")
     for exemplar in EXEMPLARS:
@@ -63,7 +65,7 @@ def test_prompts_of_the_four_tasks() -> None:
     assert text.count("Question: ") == 4
     assert "Sources:" not in text
     prompts = load_prompts(KQA_RAG)
-    text = asked(prompts, MOLE)
+    text = user_message(prompts, MOLE)
     assert text.startswith(TEXTS["sources_only"])
     assert "Sources:\n\n[1] Checking your moles\nNearly all moles are harmless." in text
     assert prompts.sources is not None
@@ -72,7 +74,7 @@ def test_prompts_of_the_four_tasks() -> None:
     assert text.count("\n[") == len(ids)
     assert text.endswith(f"Question: {MOLE.fields['question']}\nAnswer:")
     assert TEXTS["instructions"] not in text
-    text = asked(load_prompts(KQA_ICL_RAG), MOLE)
+    text = user_message(load_prompts(KQA_ICL_RAG), MOLE)
     positions = [
         text.index(heading)
         for heading in (
@@ -90,27 +92,29 @@ def test_prompts_of_the_four_tasks() -> None:
 
 @pytest.mark.parametrize("task", [KQA_ICL, KQA_RAG, KQA_ICL_RAG])
 def test_the_prompt_has_the_words_of_an_abstention(task: TaskSpec) -> None:
-    assert "I don't know" in asked(load_prompts(task), MOLE)
+    assert "I don't know" in user_message(load_prompts(task), MOLE)
 
 
 def test_sources_of_the_users_own(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# {title}\n\n{text} mole {0} %s", encoding="utf-8")
     item = other_item(question="mole {number} %d {}?")
-    text = asked(
+    text = user_message(
         load_prompts(KQA_ICL_RAG, arguments={"documents": str(tmp_path)}), item
     )
     assert "[1] {title}\n# {title}\n\n{text} mole {0} %s" in text
     assert "Question: mole {number} %d {}?\nAnswer:" in text
     line = '{"text": "A mole may itch.", "title": "On\\nmoles", "url": "https://x.example/m"}'
     (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
-    text = asked(load_prompts(KQA_RAG, arguments={"documents": str(tmp_path)}), MOLE)
+    text = user_message(
+        load_prompts(KQA_RAG, arguments={"documents": str(tmp_path)}), MOLE
+    )
     assert "[1] On moles (https://x.example/m)\nA mole may itch." in text
 
 
 def test_a_question_without_a_matching_passage(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("zebras", encoding="utf-8")
     prompts = load_prompts(KQA_RAG, arguments={"documents": str(tmp_path)})
-    assert TEXTS["no_source"] in asked(prompts, MOLE)
+    assert TEXTS["no_source"] in user_message(prompts, MOLE)
     assert prompts.sources is not None
     assert prompts.sources(MOLE) == ()
 
@@ -120,7 +124,7 @@ def test_without_documents_only_demo_questions_are_asked() -> None:
         for arguments in (None, {}, {"documents": "demo"}):
             prompts = load_prompts(task, arguments=arguments)
             assert prompts.settings["corpus"] == "demo"
-            assert len([asked(prompts, item) for item in ITEMS]) == 13
+            assert len([user_message(prompts, item) for item in ITEMS]) == 13
             expected = f"{task.name}: question .* --task-args documents=FOLDER, .*{DOCUMENTS_VARIABLE}=.*the task {plain}\\."
             with pytest.raises(MissingError, match=expected):
                 prompts.render(other_item())
@@ -135,9 +139,9 @@ def test_the_environment_variable_is_the_default_of_the_argument(
             f"A mole in {name}.", encoding="utf-8"
         )
     monkeypatch.setenv(DOCUMENTS_VARIABLE, str(tmp_path / "one"))
-    assert "A mole in one." in asked(load_prompts(KQA_RAG), other_item())
+    assert "A mole in one." in user_message(load_prompts(KQA_RAG), other_item())
     chosen = load_prompts(KQA_RAG, arguments={"documents": str(tmp_path / "two")})
-    assert "A mole in two." in asked(chosen, other_item())
+    assert "A mole in two." in user_message(chosen, other_item())
 
 
 def test_hashes_differ_between_tasks_and_with_the_examples(

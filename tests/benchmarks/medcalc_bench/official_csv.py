@@ -26,12 +26,22 @@ def v1_cells() -> list[dict[str, str]]:
 
 def gold_of(row: Mapping[str, str]) -> dict[str, Any]:
     """What decides about an answer to a row."""
-    gold = {
+    return {
+        "calculator_id": int(row["Calculator ID"]),
         "gold": row["Ground Truth Answer"],
         "lower": row["Lower Limit"],
         "upper": row["Upper Limit"],
     }
-    return {"calculator_id": int(row["Calculator ID"]), **gold}
+
+
+def gold_of_case(case: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides about an answer to a case of `fixtures/metrics.json`."""
+    return {
+        "calculator_id": int(case["calid"]),
+        "gold": case["ground_truth"],
+        "lower": case["lower"],
+        "upper": case["upper"],
+    }
 
 
 def official_row(number: int, **cells: str) -> dict[str, str]:

@@ -26,10 +26,12 @@ def write_tree(
     folder: Path, *, run: str = RUN, code: str = CODE, examples: Any = EXAMPLES
 ) -> Path:
     """Writes the three files where the authors have them; returns the folder."""
-    place = folder / "evaluation"
-    place.mkdir(parents=True, exist_ok=True)
-    (place / "run.py").write_text(run, encoding="utf-8")
-    (place / "generate_code_prompt.py").write_text(code, encoding="utf-8")
+    evaluation = folder / "evaluation"
+    evaluation.mkdir(parents=True, exist_ok=True)
+    (evaluation / "run.py").write_text(run, encoding="utf-8")
+    (evaluation / "generate_code_prompt.py").write_text(code, encoding="utf-8")
     text = examples if isinstance(examples, str) else json.dumps(examples)
-    (place / "one_shot_finalized_explanation.json").write_text(text, encoding="utf-8")
+    (evaluation / "one_shot_finalized_explanation.json").write_text(
+        text, encoding="utf-8"
+    )
     return folder

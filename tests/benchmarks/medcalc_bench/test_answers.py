@@ -1,4 +1,4 @@
-"""What the sane reading takes as the answer, by form of reply."""
+"""What the suite's own reader takes as the answer, by form of reply."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROWS: dict[str, dict[str, object]] = TABLES["rows"]
 CLEARANCE = ROWS["CLEARANCE"]
 
 
-def _right(reply: str, row: dict[str, object]) -> bool:
+def is_correct(reply: str, row: dict[str, object]) -> bool:
     return decide(reply, **row).correct  # type: ignore[arg-type]
 
 
@@ -38,7 +38,7 @@ REPLIES: dict[str, Any] = json_of(Path(__file__).with_name("answers.json"))
 
 
 def answers(side: str) -> list[tuple[str, str]]:
-    """Name of the row, and the answer."""
+    """Returns the name of the row and the answer, for each right or wrong answer."""
     numbers = [
         (row, answer)
         for row, answers in REPLIES[f"{side}_numbers"].items()
@@ -51,11 +51,13 @@ def answers(side: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_the_replies_are_there() -> None:
+def test_number_of_replies() -> None:
     counts = {
-        kind: len(found) for kind, found in REPLIES.items() if isinstance(found, list)
+        kind: len(replies)
+        for kind, replies in REPLIES.items()
+        if isinstance(replies, list)
     }
-    assert counts == TABLES["the_replies_are_there"]
+    assert counts == TABLES["number_of_replies"]
     assert (len(answers("right")), len(answers("wrong"))) == (
         65 + 26 + 28,
         46 + 14 + 10,
@@ -70,41 +72,43 @@ def test_the_replies_are_there() -> None:
         for reply in REPLIES[f"{side}_places"]
     ],
 )
-def test_the_answer_is_found_where_it_stands(side: str, reply: str) -> None:
-    assert _right(reply, CLEARANCE) is (side == "right")
+def test_the_answer_is_found_wherever_the_reply_states_it(
+    side: str, reply: str
+) -> None:
+    assert is_correct(reply, CLEARANCE) is (side == "right")
 
 
 @pytest.mark.parametrize("dash", ["-", "–"])
-def test_a_dash_after_the_number_of_a_list_item_is_no_minus(dash: str) -> None:
-    assert _right(f"CHA2DS2-VASc score\n1. {dash} 3", ROWS["SCORE"])
+def test_a_dash_after_a_list_number_is_no_minus_sign(dash: str) -> None:
+    assert is_correct(f"CHA2DS2-VASc score\n1. {dash} 3", ROWS["SCORE"])
 
 
 @pytest.mark.parametrize(("row", "answer"), answers("right"))
 def test_right_answers(row: str, answer: str) -> None:
-    assert _right(json.dumps({"answer": answer}, ensure_ascii=False), ROWS[row])
-    assert _right(json.dumps({"answer": answer}), ROWS[row])  # with \u escapes
-    assert _right(f"The final answer is: {answer}\n", ROWS[row])
-    assert row != "AGE" or _right(f"The gestational age is {answer}.", ROWS[row])
+    assert is_correct(json.dumps({"answer": answer}, ensure_ascii=False), ROWS[row])
+    assert is_correct(json.dumps({"answer": answer}), ROWS[row])  # with \u escapes
+    assert is_correct(f"The final answer is: {answer}\n", ROWS[row])
+    assert row != "AGE" or is_correct(f"The gestational age is {answer}.", ROWS[row])
 
 
 @pytest.mark.parametrize(("row", "answer"), answers("wrong"))
 def test_wrong_answers(row: str, answer: str) -> None:
-    assert not _right(json.dumps({"answer": answer}, ensure_ascii=False), ROWS[row])
+    assert not is_correct(json.dumps({"answer": answer}, ensure_ascii=False), ROWS[row])
 
 
 @pytest.mark.parametrize(("text", "expected"), TABLES["plain_text"])
-def test_plain_text(text: str, expected: str) -> None:
+def test_plain_text_of_marked_up_text(text: str, expected: str) -> None:
     assert plain(text) == expected
 
 
 def test_long_replies_and_long_fields() -> None:
-    assert _right("99 " * MAX_REPLY + '{"answer": "25.2"}', CLEARANCE)
-    assert not _right('{"answer": "25.2"}' + " " * MAX_REPLY, CLEARANCE)
+    assert is_correct("99 " * MAX_REPLY + '{"answer": "25.2"}', CLEARANCE)
+    assert not is_correct('{"answer": "25.2"}' + " " * MAX_REPLY, CLEARANCE)
     text = "The anion gap is 99. The clearance is 25.2."
-    assert _right(json.dumps({"answer": text}), CLEARANCE)
-    assert _right(json.dumps({"answer": "word " * 300 + text}), CLEARANCE)
+    assert is_correct(json.dumps({"answer": text}), CLEARANCE)
+    assert is_correct(json.dumps({"answer": "word " * 300 + text}), CLEARANCE)
     for answer in (["4 weeks", "3 days"], [4, 3], {"weeks": 4, "days": 3}):
-        assert _right(json.dumps({"answer": answer}), ROWS["AGE"])
+        assert is_correct(json.dumps({"answer": answer}), ROWS["AGE"])
 
 
 @given(
@@ -113,7 +117,7 @@ def test_long_replies_and_long_fields() -> None:
     )
 )
 def test_a_number_is_read_as_it_was_written(value: float) -> None:
-    for written in (
+    for text in (
         f"{value}",
         f"{value:,}",
         f"{value:e}",
@@ -122,11 +126,11 @@ def test_a_number_is_read_as_it_was_written(value: float) -> None:
         f"Result: {value}",
         f"$\\boxed{{{value}}}$",
     ):
-        (number,) = read_answer(written, Subject(scan=measurements)).stated
+        (number,) = read_answer(text, Subject(scan=measurements)).stated
         assert number.value == pytest.approx(value, rel=1e-6)
 
 
-def test_a_letter_that_is_longer_when_small_moves_no_name() -> None:
+def test_a_letter_whose_lower_case_is_longer_moves_no_name() -> None:
     bmi = subject_of(6, "decimal")
     assert bmi.masked("İbrahim: the BMI is 24.7.", "@") == "İbrahim: the @ is 24.7."
 
@@ -141,7 +145,7 @@ def test_a_date_is_read_as_it_was_written(day: date) -> None:
         "%m/%d/%y",
         "%A, %B %d, %Y",
     ):
-        assert [each.value for each in dates(day.strftime(form))] == [day]
+        assert [match.value for match in dates(day.strftime(form))] == [day]
 
 
 @given(st.integers(0, 45), st.integers(0, 6))

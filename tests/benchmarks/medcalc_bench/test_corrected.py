@@ -64,8 +64,8 @@ NOTE = "Sodium 140, chloride 100, bicarbonate 24."
 def cells(
     number: int, name: str, answer: str, *limits: str, **more: str
 ) -> dict[str, str]:
-    """A row of the labels' file; both limits are the answer unless they are given."""
-    given = (
+    """Returns a row of the labels' file; without `limits`, both limits are the answer."""
+    values = (
         str(number),
         name,
         "How much?",
@@ -73,7 +73,7 @@ def cells(
         answer,
         *(limits or (answer, answer)),
     )
-    return {**dict(zip(CORRECTED_COLUMNS, given, strict=True)), **more}
+    return {**dict(zip(CORRECTED_COLUMNS, values, strict=True)), **more}
 
 
 def write_labels(path: Path, *rows: Mapping[str, str]) -> Path:
@@ -89,25 +89,16 @@ def items_of(path: Path, *rows: Mapping[str, str]) -> list[Item]:
     return load_items(MEDCALC, list(read_corrected_rows(write_labels(path, *rows))))
 
 
-def test_what_the_file_lacks_comes_from_the_calculator_or_is_empty(
+def test_columns_missing_from_the_file_come_from_the_calculator_or_are_empty(
     tmp_path: Path,
 ) -> None:
     file = write_labels(tmp_path / "x.csv", cells(7, GAP, "16", "15.2", "16.8"))
     (row,) = read_rows(CORRECTED, "test", {"test": file})
     assert row == {
-        "row_number": 7,
-        "calculator_id": 39,
-        "calculator_name": GAP,
-        "category": "lab",
-        "output_type": "decimal",
+        **official_fields(7, "16"),
         "note_id": note_cluster(NOTE),
         "note_type": "",
-        "patient_note": NOTE,
-        "question": "How much?",
         "relevant_entities": "",
-        "ground_truth_answer": "16",
-        "lower_limit": "15.2",
-        "upper_limit": "16.8",
         "ground_truth_explanation": "",
         "source_category": "",
     }
@@ -116,25 +107,26 @@ def test_what_the_file_lacks_comes_from_the_calculator_or_is_empty(
 
 
 @pytest.mark.parametrize(
-    ("name", "answer", "limits"),
+    ("name", "answer", "limits", "expected"),
     [
-        (GAP, "N/A", ("N/A", "N/A")),
-        (GAP, "-6", ("-6.3", "-5.7")),
-        (GCS, "11", ("10.45", "11.55")),
-        (DUE, "09/12/2014", ("09/12/2014", "09/12/2014")),
-        (AGE, "99", ("94.05", "103.95")),
+        (GAP, "N/A", ("N/A", "N/A"), ("", "")),
+        (GAP, "-6", ("-6.3", "-5.7"), ("-6.3", "-5.7")),
+        (GCS, "11", ("10.45", "11.55"), ("11", "11")),
+        (DUE, "09/12/2014", ("09/12/2014", "09/12/2014"), ("09/12/2014", "09/12/2014")),
+        (AGE, "99", ("94.05", "103.95"), ("99", "99")),
     ],
 )
-def test_limits_are_the_files_for_measurements_alone(
-    tmp_path: Path, name: str, answer: str, limits: tuple[str, str]
+def test_only_measurements_keep_the_limits_of_the_file(
+    tmp_path: Path,
+    name: str,
+    answer: str,
+    limits: tuple[str, str],
+    expected: tuple[str, str],
 ) -> None:
     file = write_labels(tmp_path / "x.csv", cells(1, name, answer, *limits))
     (row,) = read_corrected_rows(file)
-    kept = {"N/A": ("", ""), "-6": limits}.get(answer, (answer, answer))
-    assert (row["ground_truth_answer"], row["lower_limit"], row["upper_limit"]) == (
-        answer,
-        *kept,
-    )
+    assert row["ground_truth_answer"] == answer
+    assert (row["lower_limit"], row["upper_limit"]) == expected
 
 
 @pytest.mark.parametrize(
@@ -217,22 +209,25 @@ def test_files_that_are_refused(
     assert "unexpected: 'Unique ID'" in refused(tmp_path / "x.csv", "v1.0")
 
 
-def test_questions_say_when_the_answer_is_not_there(tmp_path: Path) -> None:
-    """v1.0 is asked as before, byte for byte: the digest is older than `corrected`."""
+def test_prompts_say_what_to_answer_where_there_is_no_answer(tmp_path: Path) -> None:
+    """Only those of `corrected`: the digest of v1.0's prompts is older than `corrected`."""
     (item,) = items_of(tmp_path / "x.csv", cells(1, GAP, "N/A"))
     before = "2d7b7ae4ffb9a759cde6a6f48985ae804154dd4383b0ae9243903fe508faf3b7"
     assert load_prompts(MEDCALC).sha256 == before
     for task in (MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT, MEDCALC_OPEN_BOOK):
-        usual, other = (
+        plain, corrected = (
             prompt_set(task, "own", None, arguments={}, config=config)
             for config in ("v1.0", CORRECTED)
         )
-        (asked,), (told) = usual.render(item), other.render(item)
+        (plain_message,) = plain.render(item)
+        (corrected_message,) = corrected.render(item)
+        plain_text = plain_message["content"]
+        corrected_text = corrected_message["content"]
         paragraph = f"{TEXTS['not_answerable']}\n\n"
-        assert told[0]["content"].replace(paragraph, "", 1) == asked["content"]
-        assert paragraph in told[0]["content"]
-        assert paragraph not in asked["content"]
-        assert usual.sha256 != other.sha256
+        assert corrected_text.replace(paragraph, "", 1) == plain_text
+        assert paragraph in corrected_text
+        assert paragraph not in plain_text
+        assert plain.sha256 != corrected.sha256
 
 
 def checkout(folder: Path, **texts: str) -> Path:
@@ -246,17 +241,17 @@ def checkout(folder: Path, **texts: str) -> Path:
     return folder
 
 
-def test_the_labels_authors_question(tmp_path: Path) -> None:
+def test_official_prompts_of_the_corrected_labels(tmp_path: Path) -> None:
     row = cells(1, GAP, "16", **{"Patient Note": "A {question} in braces."})
     (item,) = items_of(tmp_path / "x.csv", row)
-    asked = load_prompts(
+    prompts = load_prompts(
         MEDCALC, "official", checkout(tmp_path / "own"), config=CORRECTED
     )
-    system, question = asked.render(item)
+    system, question = prompts.render(item)
     assert (system["role"], question["role"]) == ("system", "user")
     assert system["content"] == "Say N/A where nothing can be said."
     assert question["content"] == "Note: A {question} in braces.\nAsked: How much?\n"
-    assert sorted(asked.settings["files"]) == [
+    assert sorted(prompts.settings["files"]) == [
         "data/system_prompt.txt",
         "data/user_prompt_template.txt",
     ]
@@ -284,7 +279,7 @@ def test_the_labels_authors_question(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_files_that_are_not_theirs(
+def test_prompt_files_of_another_form_are_refused(
     tmp_path: Path, texts: dict[str, str], message: str
 ) -> None:
     with pytest.raises(MissingError) as caught:
@@ -295,7 +290,7 @@ def test_files_that_are_not_theirs(
 
 
 @pytest.mark.parametrize(
-    ("name", "gold", "reply", "right"),
+    ("name", "gold", "reply", "correct"),
     [
         (GAP, "N/A", "N/A", True),
         (GAP, "N/A", "<answer>N/A</answer>", True),
@@ -306,11 +301,9 @@ def test_files_that_are_not_theirs(
             True,
         ),
         (GAP, "N/A", "The anion gap cannot be calculated from this note.", True),
-        (GAP, "N/A", '{"answer": "16"}', False),
         (GAP, "N/A", "", False),
         (GAP, "16", '{"answer": "N/A"}', False),
         (GAP, "16", '{"answer": "16"}', True),
-        (GCS, "11", "N/A", False),
         (DUE, "N/A", '{"answer": "09/12/2014"}', False),
         (DUE, "N/A", '{"answer": "N/A"}', True),
         (AGE, "99", '{"answer": "99"}', True),
@@ -320,12 +313,12 @@ def test_files_that_are_not_theirs(
         (AGE, "99", '{"answer": "14"}', False),
     ],
 )
-def test_answers_that_are_right(
-    tmp_path: Path, name: str, gold: str, reply: str, right: bool
+def test_scoring_by_the_corrected_label(
+    tmp_path: Path, name: str, gold: str, reply: str, correct: bool
 ) -> None:
     (item,) = items_of(tmp_path / "x.csv", cells(1, name, gold))
     (score,) = score_items(MEDCALC, [item], [reply])
-    assert score.values["accuracy"] == right
+    assert score.values["accuracy"] == correct
     assert math.isnan(score.values["accuracy_recomputed"])
     assert math.isnan(score.values["accuracy_agreed"])
     assert "accuracy_corrected" not in score.values
@@ -376,8 +369,8 @@ def official_fields(number: int, answer: str) -> dict[str, Any]:
     }
 
 
-def made_labels(path: Path) -> CorrectedLabels:
-    """Rows 1 to 4: the same value, another, N/A, and a row of this number about another note."""
+def example_labels(path: Path) -> CorrectedLabels:
+    """Returns labels of rows 1 to 4: 16, 20, N/A, and one whose note is not that of row 4."""
     return labels_of_file(
         write_labels(
             path,
@@ -395,30 +388,30 @@ ROWS += [official_fields(4, "16")]
 
 def test_where_golds_agree(tmp_path: Path) -> None:
     """The rule gives 16 for all rows; the label of row 2 is 20, as its corrected one."""
-    labels = made_labels(tmp_path / "x.csv")
-    found = [golds_of(row, labels) for row in ROWS]
-    decisions = [
-        (each.label_and_rule, each.label_and_corrected, each.rule_and_corrected)
-        for each in found
+    labels = example_labels(tmp_path / "x.csv")
+    golds = [golds_of(row, labels) for row in ROWS]
+    agreement = [
+        (gold.label_and_rule, gold.label_and_corrected, gold.rule_and_corrected)
+        for gold in golds
     ]
-    assert decisions == [
+    assert agreement == [
         (True, True, True),
         (False, True, False),
         (True, False, False),
         (True, None, None),
     ]
-    assert [each.not_computable for each in found] == [False, False, True, False]
-    audited = [audit_row(row, labels) for row in ROWS]
+    assert [gold.not_computable for gold in golds] == [False, False, True, False]
+    audits = [audit_row(row, labels) for row in ROWS]
     assert [
-        (each.corrected, each.label_by_corrected, each.recomputed_by_corrected)
-        for each in audited
+        (audit.corrected, audit.label_by_corrected, audit.recomputed_by_corrected)
+        for audit in audits
     ] == [
         ("16", "right", "right"),
         ("20", "right", "wrong"),
         ("N/A", "wrong", "wrong"),
         ("", "", ""),
     ]
-    assert corrected_summary(audited)[1:3] == [
+    assert corrected_summary(audits)[1:3] == [
         ("agrees", "2", "1", "1", "1", "2"),
         ("wrong", "1", "0", "1", "0", "1"),
     ]
@@ -429,7 +422,7 @@ def test_the_table_of_golds(tmp_path: Path) -> None:
     metric = {"value": 0.5, "ci_low": 0.2, "ci_high": 0.8, "n": 3, "unit": ""}
     names = ("accuracy", "accuracy_recomputed", "accuracy_agreed", "accuracy_corrected")
     entry = {"metrics": dict.fromkeys(names, metric)}
-    table = golds_table(entry, ROWS, made_labels(tmp_path / "x.csv"))
+    table = golds_table(entry, ROWS, example_labels(tmp_path / "x.csv"))
     assert table is not None
     assert [row[-3:] for row in table.rows] == [
         ("itself", "3 of 4", "2 of 3"),
@@ -444,13 +437,13 @@ def test_the_table_of_golds(tmp_path: Path) -> None:
     assert golds_table(entry, ROWS[:1], None) is None
 
 
-def test_the_metric_is_none_corrected_for_a_judges_errors() -> None:
+def test_accuracy_corrected_is_not_taken_for_a_judge_corrected_accuracy() -> None:
     declared = {metric.name for metric in MEDCALC.metrics}
     assert raw_name("accuracy_corrected", declared) == "accuracy_corrected"
     assert raw_name("accuracy_corrected", {"accuracy"}) == "accuracy"
 
 
-def test_labels_that_are_not_built(tmp_path: Path) -> None:
+def test_scoring_by_labels_that_are_not_built(tmp_path: Path) -> None:
     (item,) = load_items(MEDCALC, [official_fields(1, "16")])
     with pytest.raises(
         UsageError, match="the configuration corrected of medcalc_bench is not bu"
@@ -462,23 +455,23 @@ def test_labels_that_are_not_built(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """v1.0 and its corrected labels, built beside each other."""
-    made = tmp_path_factory.mktemp("home")
+    folder = tmp_path_factory.mktemp("home")
     for config, file in (("v1.0", V1), (CORRECTED, FILE)):
-        where = [
+        options = [
             "--config",
             config,
             "--source",
             str(file),
             "--out",
-            str(made / DATASET.name),
+            str(folder / DATASET.name),
         ]
-        assert main(["build", DATASET.name, *where]) == 0
-    return made
+        assert main(["build", DATASET.name, *options]) == 0
+    return folder
 
 
 @needs_shared
 @pytest.mark.upstream
-def test_golds_score_full_marks_and_n_a_alone_scores_its_69_rows(home: Path) -> None:
+def test_golds_score_full_marks_and_n_a_is_right_on_69_rows(home: Path) -> None:
     data = load_task_data(MEDCALC, DATASET, data=home, config=CORRECTED)
     assert (len(data.items), data.scoring_args) == (887, {})
     for task in (MEDCALC, MEDCALC_DIRECT):
@@ -499,16 +492,15 @@ def test_golds_score_full_marks_and_n_a_alone_scores_its_69_rows(home: Path) -> 
 @pytest.mark.upstream
 def test_the_authors_files_render_every_question(home: Path) -> None:
     data = load_task_data(MEDCALC, DATASET, data=home, config=CORRECTED, max_samples=50)
-    asked = load_prompts(MEDCALC, "official", LABELS, config=CORRECTED)
+    prompts = load_prompts(MEDCALC, "official", LABELS, config=CORRECTED)
+    system_prompt = (LABELS / "system_prompt.txt").read_text(encoding="utf-8")
     for item in data.items:
-        system, question = asked.render(item)
-        note, wanted = item.fields["patient_note"], item.fields["question"]
-        assert system["content"] == (LABELS / "system_prompt.txt").read_text(
-            encoding="utf-8"
-        )
+        system, user = prompts.render(item)
+        note, question = item.fields["patient_note"], item.fields["question"]
+        assert system["content"] == system_prompt
         assert (
-            question["content"]
-            == f"Patient Note: {note}\n\nQuestion: {wanted}\n\nResponse:"
+            user["content"]
+            == f"Patient Note: {note}\n\nQuestion: {question}\n\nResponse:"
         )
 
 
@@ -521,7 +513,7 @@ def test_a_run_on_v1_is_also_scored_by_the_corrected_labels(
 
     def run(config: str, *more: str) -> dict[str, Any]:
         folder = tmp_path / config
-        asked = [
+        options = [
             "--tasks",
             "medcalc",
             "--model",
@@ -529,7 +521,7 @@ def test_a_run_on_v1_is_also_scored_by_the_corrected_labels(
             "--config",
             config,
         ]
-        assert main(["run", *asked, *more, "--out", str(folder)]) == 0
+        assert main(["run", *options, *more, "--out", str(folder)]) == 0
         return dict(read_results(folder)["tasks"]["medcalc"])
 
     entry = run("v1.0")
@@ -538,18 +530,18 @@ def test_a_run_on_v1_is_also_scored_by_the_corrected_labels(
     assert entry["recipe"]["scoring"] == {"corrected": {"sha256": CORRECTED_PIN.sha256}}
     for form in ("html", "markdown"):
         page = tmp_path / f"report.{form}"
-        where = ["--format", form, "--out", str(page)]
-        assert main(["report", str(tmp_path / "v1.0"), *where]) == 0
-        shown = page.read_text(encoding="utf-8")
+        options = ["--format", form, "--out", str(page)]
+        assert main(["report", str(tmp_path / "v1.0"), *options]) == 0
+        text = page.read_text(encoding="utf-8")
         figures = (
             "608 of 887",
             "691 of 873",
             "603 of 734",
             "both on 131 of 734 rows, on 50 of",
         )
-        assert [each for each in figures if each not in shown] == []
+        assert [figure for figure in figures if figure not in text] == []
     package = str(tmp_path / "package.zip")
-    asked = [
+    options = [
         "--to",
         "space",
         "--model-name",
@@ -559,7 +551,7 @@ def test_a_run_on_v1_is_also_scored_by_the_corrected_labels(
         "--open-weights",
         "no",
     ]
-    assert main(["submit", str(tmp_path / "v1.0"), *asked, "--out", package]) == 0
+    assert main(["submit", str(tmp_path / "v1.0"), *options, "--out", package]) == 0
     assert main(["verify", package]) == 0
     labels = f"corrected={home / DATASET.name}"
     assert main(["verify", package, "--task-args", labels]) == 0
@@ -578,33 +570,30 @@ def test_the_documents_figures_are_the_measured_ones() -> None:
     reviewed = reviewed_rows(physicians, rows)
     assert len(reviewed) == 50
 
-    def loosely(name: str) -> int:
-        return sum(each.agrees_loosely(getattr(each, name)) for each in reviewed)
-
-    assert (loosely("original"), loosely("pipeline"), loosely("physicians")) == (
-        10,
-        37,
-        50,
-    )
+    assert sum(row.agrees_loosely(row.original) for row in reviewed) == 10
+    assert sum(row.agrees_loosely(row.pipeline) for row in reviewed) == 37
+    assert sum(row.agrees_loosely(row.physicians) for row in reviewed) == 50
     document = " ".join(
         (ROOT / "measurements" / "README.md").read_text(encoding="utf-8").split()
     )
-    printed = [" ".join(line.split()) for line in report(V1, FILE, physicians)]
-    assert [line for line in printed if line not in document] == []
+    lines = [" ".join(line.split()) for line in report(V1, FILE, physicians)]
+    assert [line for line in lines if line not in document] == []
 
 
 def test_physicians_agreement_by_hand() -> None:
-    score = {"calculator_id": 21}
-    measured = {"calculator_id": 39}
-    coma = Reviewed(row=score, physicians=8.0, original=11.0, pipeline=9.0)
+    score_row = {"calculator_id": 21}
+    measurement_row = {"calculator_id": 39}
+    coma = Reviewed(row=score_row, physicians=8.0, original=11.0, pipeline=9.0)
     assert [coma.agrees(value) for value in (8.0, 9.0, None)] == [True, False, False]
     assert [coma.agrees_loosely(value) for value in (9.0, 7.0, 10.0)] == [
         True,
         True,
         False,
     ]
-    gap = Reviewed(row=measured, physicians=-3.0, original=2.1, pipeline=-3.0)
+    gap = Reviewed(row=measurement_row, physicians=-3.0, original=2.1, pipeline=-3.0)
     assert [gap.agrees(value) for value in (-3.15, -2.86, -3.2)] == [True, True, False]
-    unanswerable = Reviewed(row=measured, physicians=None, original=2.0, pipeline=None)
+    unanswerable = Reviewed(
+        row=measurement_row, physicians=None, original=2.0, pipeline=None
+    )
     assert [unanswerable.agrees(value) for value in (None, 2.0)] == [True, False]
     assert not unanswerable.agrees_loosely(2.0)

@@ -27,17 +27,17 @@ TABLES: dict[str, Any] = tables(__file__)
 @pytest.mark.parametrize(
     ("text", "value"), [*TABLES["values"], ("7//2, 7%3", (3, 1)), ("()", ())]
 )
-def test_values(text: str, value: object) -> None:
+def test_value_of_an_expression(text: str, value: object) -> None:
     assert evaluate(text, EXTRACTION) == value
 
 
 @pytest.mark.parametrize("text", TABLES["no_value"])
-def test_no_value(text: str) -> None:
+def test_expressions_without_a_value(text: str) -> None:
     with pytest.raises(ExpressionError):
         evaluate(text, EXTRACTION)
 
 
-def test_bounds() -> None:
+def test_bounds_of_an_expression() -> None:
     assert evaluate("(" * 199 + "1" + ")" * 199, {}) == 1
     with pytest.raises(ExpressionError, match="no expression"):
         evaluate("(" * 201 + "1" + ")" * 201, {})  # as in Python
@@ -48,12 +48,12 @@ def test_bounds() -> None:
     assert evaluate(f"2**{MAX_BITS // 2 - 1}", {}) == 2 ** (MAX_BITS // 2 - 1)
     with pytest.raises(ExpressionError):
         evaluate(f"2**{MAX_BITS}", {})
-    # neither signs nor rows of operators nest
+    # Neither a run of signs nor a sum of many terms counts as nesting.
     assert evaluate("-" * (MAX_CHARACTERS - 2) + "1", {}) == 1
     assert evaluate("+".join("1" * 500), {}) == 500
 
 
-def test_no_table_leads_to_code_or_files() -> None:
+def test_no_table_names_a_function_that_runs_code_or_opens_files() -> None:
     names = {*EXTRACTION, *CHECK, *FORMULA}
     assert len(names) > 100
     forbidden = "eval exec compile open getattr setattr vars globals locals type input breakpoint import class builtins os sys"

@@ -1,10 +1,11 @@
-"""The authors' decision, bug for bug: on their recorded answers, and on the forms their script is known to mistake."""
+"""The authors' decision, bug for bug: on their recorded answers, and on forms that their script misreads."""
 
 from __future__ import annotations
 
 import csv
 import json
 import math
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -19,62 +20,55 @@ from medical_tasks.benchmarks.medcalc_bench.official import (
     official_decision,
 )
 from medical_tasks.scoring.normal_form import MAX_REPLY
-from tests.benchmarks.medcalc_bench.official_csv import gold_of, v1_cells
+from tests.benchmarks.medcalc_bench.official_csv import gold_of, gold_of_case, v1_cells
 from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
 
 TABLES: dict[str, Any] = tables(__file__)
 
-MEDCALC = SHARED / "data" / "medcalc"
+RECORDED = SHARED / "data" / "medcalc" / "recorded"
 AGE = "('4 weeks', '3 days')"
-
-
-def _row(case: dict[str, Any]) -> dict[str, Any]:
-    gold = {
-        "gold": case["ground_truth"],
-        "lower": case["lower"],
-        "upper": case["upper"],
-    }
-    return {"calculator_id": int(case["calid"]), **gold}
+CLEARANCE: dict[str, Any] = {
+    "calculator_id": 2,
+    "gold": "25.238",
+    "lower": "23.9761",
+    "upper": "26.4999",
+}
 
 
 @pytest.mark.upstream
 @needs_shared
-def test_decisions_of_the_reference() -> None:
-    """All 1,047 recorded decisions, and the authors' table to the last digit."""
+def test_recorded_decisions_and_the_authors_table() -> None:
     golds = {row["Row Number"]: gold_of(row) for row in v1_cells()}
-    with (MEDCALC / "recorded/gpt-4o-mini_direct_answer.csv").open(
-        encoding="utf-8", newline=""
-    ) as lines:
+    path = RECORDED / "gpt-4o-mini_direct_answer.csv"
+    with path.open(encoding="utf-8", newline="") as lines:
         recorded = list(csv.DictReader(lines))
     assert len(recorded) == len(golds) == 1047
-    results = []
+    groups: dict[str, list[bool]] = defaultdict(list)
     for row in recorded:
         decision = official_check(row["LLM Answer"], **golds[row["Row Number"]])
         assert decision.correct == (row["Result"] == "Correct"), (row, decision)
-        results.append((row["Category"], decision.correct))
-    published = json_of(MEDCALC / "recorded/gpt-4o-mini_direct_answer.results.json")
-    groups = {
-        category: [right for each, right in results if each == category]
-        for category, _ in results
-    }
-    found = {}
-    for name, group in {**groups, "overall": [right for _, right in results]}.items():
-        p = sum(group) / len(group)
-        # NumPy rounds by scaling, as the authors do; results.json has both figures in
-        # this way.
-        found[name] = {
-            "average": round(p * 1e4) / 100,
-            "std": round(math.sqrt(p * (1 - p) / len(group)) * 100) / 100,
-        }
-    assert found == published
-    # Decisions and read answers that the authors' script gave on invented replies
-    # (fixtures/README.md).
-    fixture = json_of(SHARED / "fixtures" / "metrics.json")["medcalc"]
-    cases = fixture["raw_outputs"]
+        groups[row["Category"]].append(decision.correct)
+        groups["overall"].append(decision.correct)
+    table = {name: mean_and_error(group) for name, group in groups.items()}
+    assert table == json_of(RECORDED / "gpt-4o-mini_direct_answer.results.json")
+
+
+def mean_and_error(decisions: list[bool]) -> dict[str, float]:
+    """Returns the figures of results.json, rounded by scaling as NumPy and so the authors do."""
+    p = sum(decisions) / len(decisions)
+    error = math.sqrt(p * (1 - p) / len(decisions))
+    return {"average": round(p * 1e4) / 100, "std": round(error * 100) / 100}
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_decisions_and_answers_on_invented_replies() -> None:
+    """As the authors' script gave them (fixtures/README.md)."""
+    cases = json_of(SHARED / "fixtures" / "metrics.json")["medcalc"]["raw_outputs"]
     assert len(cases) >= 142
     for case in cases:
-        decision = official_decision(case["raw"], **_row(case))
+        decision = official_decision(case["raw"], **gold_of_case(case))
         reference = case["reference"]
         assert decision.correct == bool(reference["decision"]), (case, decision)
         kind = known_kind(int(case["calid"]))
@@ -84,12 +78,21 @@ def test_decisions_of_the_reference() -> None:
         else:
             with pytest.raises(ValueError, match="no two numbers"):
                 official_answer(case["raw"], kind)
-    cases = fixture["direct_checks"]
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_decisions_on_invented_answers() -> None:
+    cases = json_of(SHARED / "fixtures" / "metrics.json")["medcalc"]["direct_checks"]
     assert len(cases) >= 27
     for case in cases:
-        assert official_check(case["answer"], **_row(case)).correct == bool(
-            case["reference"]["decision"]
-        ), case
+        decision = official_check(case["answer"], **gold_of_case(case))
+        assert decision.correct == bool(case["reference"]["decision"]), case
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_the_gold_answers_of_v1_are_right() -> None:
     for row in v1_cells():
         reply = {
             "step_by_step_thinking": row["Ground Truth Explanation"],
@@ -100,8 +103,10 @@ def test_decisions_of_the_reference() -> None:
 
 
 @pytest.mark.parametrize(("reply", "kind", "answer"), TABLES["what_is_read"])
-def test_what_is_read(reply: str, kind: Any, answer: str) -> None:
-    """What the authors' patterns capture (facts stated in their run.py; worked out by hand)."""
+def test_the_answer_that_the_authors_patterns_capture(
+    reply: str, kind: Any, answer: str
+) -> None:
+    """Worked out by hand from the patterns in their run.py."""
     assert official_answer(reply, kind) == answer
 
 
@@ -112,30 +117,26 @@ def test_what_is_read(reply: str, kind: Any, answer: str) -> None:
         max_size=5,
     )
 )
-def test_white_space_is_single_spaces_before_anything_is_read(gaps: list[str]) -> None:
-    """Their client hands every reply on so (llm_inference.py): JSON over several lines is read."""
-    parts = ["{", '"answer":', '"25.238', "mg", '"', "}"]
-    reply = "".join(part + gap for part, gap in zip(parts, [*gaps, "\n"], strict=True))
-    assert official_decision(
-        reply, calculator_id=2, gold="25.238", lower="24", upper="26"
-    ).correct
+def test_white_space_becomes_single_spaces_before_a_reply_is_read(
+    gaps: list[str],
+) -> None:
+    """As in their client (llm_inference.py), so that JSON over several lines is read."""
+    pieces = ["{", '"answer":', '"25.238', "mg", '"', "}"]
+    reply = "".join(
+        piece + gap for piece, gap in zip(pieces, [*gaps, "\n"], strict=True)
+    )
+    assert official_decision(reply, **CLEARANCE).correct
 
 
-@pytest.mark.parametrize(
-    ("reply", "correct"),
-    TABLES["the_answer_of_a_dialogue_about_code_is_checked_as_it_is"],
-)
-def test_the_answer_of_a_dialogue_about_code_is_checked_as_it_is(
+@pytest.mark.parametrize(("reply", "correct"), TABLES["code_answers"])
+def test_the_answer_of_a_code_dialogue_is_checked_as_it_is(
     reply: str, correct: bool
 ) -> None:
     """The call that should read the answer lacks an argument there: the text itself is checked."""
-    decision = official_code_decision(
-        reply, calculator_id=2, gold="25.238", lower="24", upper="26"
-    )
-    assert decision.correct is correct
+    assert official_code_decision(reply, **CLEARANCE).correct is correct
 
 
-def test_dates_ages_and_unknown_calculators() -> None:
+def test_dates_and_ages_of_a_code_dialogue_are_checked_as_they_are() -> None:
     day: dict[str, Any] = {
         "calculator_id": 13,
         "gold": "05/04/2021",
@@ -143,10 +144,14 @@ def test_dates_ages_and_unknown_calculators() -> None:
         "upper": "",
     }
     assert official_code_decision("5/4/2021", **day).correct
-    # which the other reader takes
+    # The reader of other dialogues takes this answer.
     assert not official_code_decision("5/4/2021 or so", **day).correct
+    assert official_decision('{"answer": "5/4/2021 or so"}', **day).correct
     age: dict[str, Any] = {"calculator_id": 69, "gold": AGE, "lower": "", "upper": ""}
     assert official_code_decision("(4 weeks, 3 days)", **age).correct
+
+
+def test_answers_of_an_unknown_calculator_are_wrong() -> None:
     decision = official_decision(
         '{"answer": "3"}', calculator_id=99, gold="3", lower="3", upper="3"
     )
@@ -163,7 +168,7 @@ def test_dates_ages_and_unknown_calculators() -> None:
         '{"answer": "' + "9" * 5000 + '"}',
     ],
 )
-def test_numbers_python_does_not_read_are_wrong(reply: str) -> None:
+def test_numbers_that_python_does_not_parse_are_wrong(reply: str) -> None:
     with pytest.raises(ValueError):
         official_answer(reply, "decimal")
     decision = official_decision(reply, calculator_id=2, gold="3", lower="0", upper="9")
@@ -173,7 +178,7 @@ def test_numbers_python_does_not_read_are_wrong(reply: str) -> None:
 @pytest.mark.parametrize(
     ("calculator_id", "answer", "gold", "lower", "upper", "correct"), TABLES["checks"]
 )
-def test_checks(
+def test_checks_of_an_answer(
     calculator_id: int,
     answer: object,
     gold: object,
@@ -181,7 +186,7 @@ def test_checks(
     upper: str,
     correct: bool,
 ) -> None:
-    """Integers half to even, limits inclusive and in order, numbers that touch; whatever raises there is wrong."""
+    """Integers are rounded half to even, limits are inclusive and in order, and an answer that raises in their script is wrong."""
     decision = official_check(
         answer, calculator_id=calculator_id, gold=gold, lower=lower, upper=upper
     )
@@ -197,15 +202,14 @@ def test_a_long_reply_is_read_from_its_last_answer() -> None:
         '{"answer": "3"}' + "x" * 2 * MAX_REPLY, calculator_id=4, **row
     ).correct
     assert not official_decision("x" * 2 * MAX_REPLY, calculator_id=4, **row).correct
-    # Their check evaluates the answer with their own variables around it, so this reply
-    # counts as right.
-    row = {"gold": "25.238", "lower": "23.9761", "upper": "26.4999"}
-    assert official_decision(
-        "{\"answer\": str('float(lower_limit)')}", calculator_id=2, **row
-    ).correct
-    assert official_decision(
-        "{\"answer\": str('12.5+12.5')}", calculator_id=2, **row
-    ).correct
+
+
+@pytest.mark.parametrize("expression", ["float(lower_limit)", "12.5+12.5"])
+def test_the_answer_is_evaluated_among_the_variables_of_their_check(
+    expression: str,
+) -> None:
+    reply = f"{{\"answer\": str('{expression}')}}"
+    assert official_decision(reply, **CLEARANCE).correct
 
 
 @given(
@@ -227,7 +231,9 @@ def test_a_long_reply_is_read_from_its_last_answer() -> None:
     ),
     st.sampled_from(["decimal", "integer", "date", "gestational_age"]),
 )
-def test_reading_raises_nothing_else(pieces: list[str], kind: Any) -> None:
+def test_reading_raises_no_error_but_of_value_or_arithmetic(
+    pieces: list[str], kind: Any
+) -> None:
     try:
         answer = official_answer('{"answer": ' + "".join(pieces) + "}", kind)
     except (ValueError, ArithmeticError):
@@ -237,7 +243,7 @@ def test_reading_raises_nothing_else(pieces: list[str], kind: Any) -> None:
 
 
 @given(st.floats(min_value=-1e9, max_value=1e9).map(lambda value: round(value, 4)))
-def test_a_plain_number_comes_back(value: float) -> None:
+def test_a_plain_number_is_read_as_it_is(value: float) -> None:
     assert official_answer(f'{{"answer": "{value:.4f}"}}', "decimal") == str(
         float(f"{value:.4f}")
     )

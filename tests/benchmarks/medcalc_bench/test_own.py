@@ -28,7 +28,7 @@ HEADER = [
 ]
 ROWS = [
     HEADER,
-    # (120 + 2 x 80) / 3, and the given gold is within 5 % of it
+    # (120 + 2 x 80) / 3 = 93.33; the gold of the row is within 5 % of it
     ["mean_arterial_pressure", "BP 120/80.", MAP, "93", ""],
     ["Body Mass Index (BMI)", "A man of 180 cm and 81 kg.", "", "25.0", "decimal"],
     ["Estimated Due Date", "Last period 20 January 2024.", "", "10/26/2024", ""],
@@ -43,48 +43,41 @@ def read(folder: Path, content: bytes | str) -> list[dict[str, Any]]:
     return read_own_rows(folder / "rows")
 
 
-def test_every_form_gives_the_same_rows_and_their_golds_are_right(
-    tmp_path: Path,
-) -> None:
-    lines = "\n".join(
+def test_all_file_formats_give_the_same_rows(tmp_path: Path) -> None:
+    json_lines = "\n".join(
         json.dumps(dict(zip(HEADER, row, strict=True))) for row in ROWS[1:]
     )
-    first, *others = [
-        read(tmp_path, each)
-        for each in (as_csv(ROWS, ";"), as_xlsx(ROWS), as_parquet(ROWS), lines)
-    ]
-    assert others == [first] * 3
-    assert [row["row_number"] for row in first] == [1, 2, 3, 4]
-    assert first[0]["ground_truth_answer"] == "93.3333333333"
-    assert (
-        first[1]["lower_limit"],
-        first[1]["upper_limit"],
-        first[1]["relevant_entities"],
-    ) == (
-        "23.75",
-        "26.25",
-        "",
-    )
-    assert first[3]["ground_truth_answer"] == "('15 weeks', '1 days')"
-    assert "mm Hg" in first[0]["question"]
-    items = load_items(MEDCALC, first)
+    rows = read(tmp_path, as_csv(ROWS, ";"))
+    for content in (as_xlsx(ROWS), as_parquet(ROWS), json_lines):
+        assert read(tmp_path, content) == rows
+
+
+def test_absent_cells_are_computed_and_the_golds_are_right(tmp_path: Path) -> None:
+    pressure, bmi, due_date, age = rows = read(tmp_path, as_csv(ROWS))
+    assert [row["row_number"] for row in rows] == [1, 2, 3, 4]
+    assert pressure["ground_truth_answer"] == "93.3333333333"
+    assert "mm Hg" in pressure["question"]
+    assert (bmi["lower_limit"], bmi["upper_limit"]) == ("23.75", "26.25")
+    assert bmi["relevant_entities"] == ""
+    assert due_date["ground_truth_answer"] == "10/26/2024"
+    assert age["ground_truth_answer"] == "('15 weeks', '1 days')"
+    items = load_items(MEDCALC, rows)
     golds = [MEDCALC.benchmark.gold_response(MEDCALC, item) for item in items]
-    assert [
-        score.values["accuracy"] for score in score_items(MEDCALC, items, golds)
-    ] == [1.0] * 4
+    scores = score_items(MEDCALC, items, golds)
+    assert [score.values["accuracy"] for score in scores] == [1.0] * 4
 
 
 @tabled("row", "message")
-def test_a_row_that_does_not_fit(tmp_path: Path, row: list[str], message: str) -> None:
-    told = (
+def test_rows_that_are_refused(tmp_path: Path, row: list[str], message: str) -> None:
+    pattern = (
         rf"(?s)rows: row 6, Row Number 5, column {message}.*rows: row 7, Row Number 6"
     )
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=pattern):
         read(tmp_path, as_csv([*ROWS, row, row]))
 
 
 @tabled("change", "message")
-def test_a_record_that_does_not_fit(
+def test_records_that_are_refused(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     record = {
@@ -106,33 +99,35 @@ def test_a_release_keeps_labels_its_entities_contradict(
         "Relevant Entities": MAP,
         "Ground Truth Answer": "93.3",
     }
-    given = official_row(
+    right_row = official_row(
         7,
         **right,
         **{"Category": "physical", "Lower Limit": "88.6", "Upper Limit": "98"},
     )
-    wrong = {
-        **given,
+    wrong_row = {
+        **right_row,
         "Row Number": "9",
         "Ground Truth Answer": "80",
         "Lower Limit": "76",
         "Upper Limit": "84",
     }
-    rows = read(tmp_path, as_csv([[*given], [*given.values()], [*wrong.values()]]))
+    table = [[*right_row], [*right_row.values()], [*wrong_row.values()]]
+    rows = read(tmp_path, as_csv(table))
     assert [row["ground_truth_answer"] for row in rows] == ["93.3", "80"]
     assert (
         "1 released labels that their entities do not support are kept (row 3 is"
         in capsys.readouterr().err
     )
-    del wrong["Ground Truth Explanation"]
+    # Without a column of the release, they are rows of the user's own.
+    del wrong_row["Ground Truth Explanation"]
     with pytest.raises(
         UsageError,
         match="row 2, Row Number 9, column 'Ground Truth Answer': must agree",
     ):
-        read(tmp_path, as_csv([[*wrong], [*wrong.values()]]))
+        read(tmp_path, as_csv([[*wrong_row], [*wrong_row.values()]]))
 
 
-def test_without_a_build(
+def test_own_rows_are_scored_without_a_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -140,31 +135,18 @@ def test_without_a_build(
     Path("answers.csv").write_bytes(
         b"Row Number,answer\n1,93\n2,31\n3,10/26/2024\n4,\n"
     )
-    assert (
-        main(["score", "medcalc", "--source", "rows.csv", "--responses", "answers.csv"])
-        == 0
-    )
+    files = ["--source", "rows.csv", "--responses", "answers.csv"]
+    assert main(["score", "medcalc", *files]) == 0
     assert "accuracy 66.7 %" in " ".join(capsys.readouterr().out.split())
-    # the second may be a note, without a header
-    Path("rows.csv").write_bytes(b"Calculater,Seen on ward 4\n5,x\n5,y\n")
-    assert (
-        main(
-            [
-                "build",
-                "medcalc_bench",
-                "--config",
-                "own",
-                "--source",
-                "rows.csv",
-                "--out",
-                "d",
-            ]
-        )
-        == 2
-    )
-    assert (
-        capsys.readouterr().err.count(
-            "no column of the dataset: 'Calculater', a text of 14 characters."
-        )
-        == 1
-    )
+
+
+def test_an_unknown_column_that_may_be_a_note_is_not_quoted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Where a file has no header, its first row may be that of a patient.
+    source = tmp_path / "rows.csv"
+    source.write_bytes(b"Calculater,Seen on ward 4\n5,x\n5,y\n")
+    options = ["--source", str(source), "--out", str(tmp_path / "d")]
+    assert main(["build", "medcalc_bench", "--config", "own", *options]) == 2
+    message = "no column of the dataset: 'Calculater', a text of 14 characters."
+    assert capsys.readouterr().err.count(message) == 1

@@ -1,4 +1,4 @@
-"""The comparison with noted readings, on a repository made here."""
+"""The comparison with readings by hand: passages, replies, agreement, and the committed readings."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def _reading(blob: str, text: str, value: str | None) -> Reading:
     return Reading(blob, 1, 5, hashlib.sha256(text.encode()).hexdigest(), value)
 
 
-def test_passages_are_the_reasoning_without_the_answer_field() -> None:
+def test_a_passage_is_the_reasoning_without_the_answer_field() -> None:
     as_json = json.dumps({"step_by_step_thinking": REASONING, "answer": "99"})
     assert passage(_row(as_json)) == REASONING
     assert passage(_row(REASONING)) == REASONING
     assert passage(_row("N/A")) == ""
 
 
-def test_replies_are_the_last_message_or_what_is_left_of_them() -> None:
+def test_a_reply_is_the_last_message_of_the_model_or_its_columns() -> None:
     messages = [
         {"role": "user", "content": "question"},
         {"role": "assistant", "content": "code"},
@@ -56,7 +56,7 @@ def test_replies_are_the_last_message_or_what_is_left_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text", "same"),
+    ("value", "text", "agree"),
     [
         ("100", REASONING, True),
         ("100.4", REASONING, True),  # the same but for rounding
@@ -67,13 +67,12 @@ def test_replies_are_the_last_message_or_what_is_left_of_them() -> None:
     ],
 )
 def test_agreement_with_a_reading_by_hand(
-    value: str | None, text: str, same: bool
+    value: str | None, text: str, agree: bool
 ) -> None:
-    assert agrees(_reading("", text, value), text)[0] is same
+    assert agrees(_reading("", text, value), text)[0] is agree
 
 
-def test_the_committed_readings_are_values_of_their_calculators_form() -> None:
-    """No passage is read twice, and every reading is one that the scorer accepts as a gold."""
+def test_committed_readings_are_accepted_as_golds_and_none_is_there_twice() -> None:
     keys = {(reading.blob, reading.line) for reading in readings()}
     assert len(keys) == len(readings())
     for reading in readings():

@@ -1,4 +1,4 @@
-"""What a model is asked in our words, for each style: worked examples of our own, and the pages of the open book."""
+"""Our own prompts of each task: the questions, worked examples, and the pages of the open book."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from medical_tasks.calculators.heart import MEN, WOMEN
 from medical_tasks.construct.fresh import fresh_rows
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
-from medical_tasks.spec import Item
+from medical_tasks.spec import Item, TaskSpec
 from tests.case_tables import json_of, tables
-from tests.support import SHARED, asked, needs_shared
+from tests.support import SHARED, needs_shared, user_message
 
 TABLES: dict[str, Any] = tables(__file__)
 
@@ -55,24 +55,26 @@ def test_every_calculator_has_a_page_that_names_every_input() -> None:
     assert sorted(PAGES) == sorted(entry.id for entry in CALCULATORS)
     assert len(PAGES) == len(set(PAGES.values())) == 55
     assert all(150 < len(text) < 3000 for text in PAGES.values())
-    count = 0
-    for entry in CALCULATORS:
-        for item in entry.inputs:
-            assert item.name in PAGES[entry.id]
-            count += 1
-    assert count > 250
+    inputs = [(entry.id, item.name) for entry in CALCULATORS for item in entry.inputs]
+    assert len(inputs) > 250
+    for number, name in inputs:
+        assert name in PAGES[number]
+
+
+def test_pages_give_conversions_and_no_terms_of_the_code() -> None:
     assert "µmol/L × 0.011312; mmol/L × 11.312" in PAGES[3]
     assert "degrees fahrenheit − 32, × 0.555556" in PAGES[51]
     assert "in × 2.54" in PAGES[6]
-    for entry in CALCULATORS:
-        for line in PAGES[entry.id].split("\n"):
-            assert not line.endswith(("()", ": in", ";"))
     code = re.compile(
         r"`|\bsay\b|\bArgs\b|\bRaises\b|\bkeyword\b|CalculatorInputError|\bv1\.0\b|\w+_\w+|\bNone\b(?! or|,)|dataset"
     )
-    assert {
-        number: found for number, text in PAGES.items() if (found := code.findall(text))
-    } == {}
+    for number, page in PAGES.items():
+        assert code.findall(page) == [], number
+        for line in page.split("\n"):
+            assert not line.endswith(("()", ": in", ";"))
+
+
+def test_an_unknown_calculator_has_no_page() -> None:
     with pytest.raises(
         UsageError,
         match=r"no calculator 1, so the open book has no page for it. Ids: 2, 3, 4",
@@ -81,17 +83,15 @@ def test_every_calculator_has_a_page_that_names_every_input() -> None:
 
 
 # The thresholds as the publications print them.
-@pytest.mark.parametrize(
-    ("calculator", "texts"), TABLES["the_numbers_of_the_rule_are_there"]
-)
-def test_the_numbers_of_the_rule_are_there(
+@pytest.mark.parametrize(("calculator", "texts"), TABLES["numbers_of_the_rule"])
+def test_a_page_gives_the_numbers_of_its_rule(
     calculator: int, texts: tuple[str, ...]
 ) -> None:
     for text in texts:
         assert text in PAGES[calculator]
 
 
-def test_coefficients_and_rules_built_on_are_those_of_the_code() -> None:
+def test_the_coefficients_of_framingham_are_those_of_the_code() -> None:
     men, women = (
         next(line for line in PAGES[46].split("\n") if line.startswith(sex))
         for sex in ("Men:", "Women:")
@@ -110,38 +110,43 @@ def test_coefficients_and_rules_built_on_are_those_of_the_code() -> None:
     total = sum(factor * value for factor, value in terms) - 172.300168
     total += -4.605038 * math.log(55) * math.log(200) - 2.93323 * math.log(55) ** 2
     entry = next(entry for entry in CALCULATORS if entry.id == 46)
-    given = {
-        "sex": "male",
-        "age_years": 55,
-        "total_cholesterol_mg_dl": 200,
-        "hdl_mg_dl": 45,
-        "systolic_mm_hg": 130,
-    }
-    assert entry(**given, treated=False, smoker=False) == pytest.approx(
-        100 * (1 - 0.9402 ** math.exp(total))
+    risk = entry(
+        sex="male",
+        age_years=55,
+        total_cholesterol_mg_dl=200,
+        hdl_mg_dl=45,
+        systolic_mm_hg=130,
+        treated=False,
+        smoker=False,
     )
-    # calculators whose formula is a function that others call too
-    steps = {"_gap": 39, "_corrected": 65}
-
-    def called(entry: Calculator[Any, Any]) -> set[int]:
-        used = [
-            entry.function.__globals__.get(name)
-            for name in entry.function.__code__.co_names
-        ]
-        others = [value for value in used if isinstance(value, Calculator)]
-        direct = {steps.get(getattr(value, "__name__", "")) for value in used} | {
-            other.id for other in others
-        }
-        return {number for number in direct if number}.union(*map(called, others)) - {
-            entry.id
-        }
-
-    assert {key: set(others) for key, others in BUILDS_ON.items()} == {
-        entry.id: found for entry in CALCULATORS if (found := called(entry))
-    }
+    assert risk == pytest.approx(100 * (1 - 0.9402 ** math.exp(total)))
 
 
-def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(
+def test_a_page_builds_on_the_calculators_that_its_function_calls() -> None:
+    called = {entry.id: called_calculators(entry) for entry in CALCULATORS}
+    expected = {number: others for number, others in called.items() if others}
+    assert {number: set(others) for number, others in BUILDS_ON.items()} == expected
+
+
+# Functions that several calculators call, and the calculator whose formula they hold.
+SHARED_FORMULAS = {"_gap": 39, "_corrected": 65}
+
+
+def called_calculators(entry: Calculator[Any, Any]) -> set[int]:
+    """Returns the ids of the calculators that another one calls, directly or through others."""
+    function = entry.function
+    values = [function.__globals__.get(name) for name in function.__code__.co_names]
+    ids: set[int] = set()
+    for value in values:
+        name = getattr(value, "__name__", "")
+        if isinstance(value, Calculator):
+            ids |= {value.id} | called_calculators(value)
+        elif name in SHARED_FORMULAS:
+            ids.add(SHARED_FORMULAS[name])
+    return ids - {entry.id}
+
+
+def test_the_open_book_adds_the_page_to_the_question_and_nothing_of_the_answer(
     items: list[Item],
 ) -> None:
     prompts = load_prompts(MEDCALC_OPEN_BOOK)
@@ -168,19 +173,11 @@ def test_the_page_stands_before_the_note_and_nothing_of_the_answer_does(
 
 def test_the_hash_covers_every_page(monkeypatch: pytest.MonkeyPatch) -> None:
     before = load_prompts(MEDCALC_OPEN_BOOK).sha256
-    # The rules are read from docstrings: whoever edits one changes what models are
-    # asked, and the task's version.
+    # The rules are read from docstrings: whoever edits one changes the prompts, and
+    # has to change the task's version.
     assert before == "2060cd00e5600fac7d54d92d2c10152445d57d0f2e2124890d06a837bc6be39e"
-    assert before == load_prompts(MEDCALC_OPEN_BOOK).sha256
-    assert (
-        len(
-            {
-                load_prompts(task).sha256
-                for task in (MEDCALC, MEDCALC_OPEN_BOOK, MEDCALC_CODE)
-            }
-        )
-        == 3
-    )
+    tasks = (MEDCALC, MEDCALC_OPEN_BOOK, MEDCALC_CODE)
+    assert len({load_prompts(task).sha256 for task in tasks}) == 3
     changed = {**PAGES, 69: PAGES[69] + "."}
     monkeypatch.setattr(
         "medical_tasks.benchmarks.medcalc_bench.prompts.specifications", lambda: changed
@@ -209,17 +206,17 @@ def test_no_sentence_of_the_authors_examples_is_in_the_book() -> None:
 ITEMS = load_items(MEDCALC, demo_rows())
 
 
-def test_zero_shot_styles_ask_for_their_form() -> None:
+@pytest.mark.parametrize(
+    ("task", "style"), [(MEDCALC_DIRECT, "direct"), (MEDCALC, "chain_of_thought")]
+)
+def test_the_message_without_an_example(task: TaskSpec, style: str) -> None:
     item = ITEMS[0]
     tail = f"Patient note:\n{item.fields['patient_note']}\n\nQuestion:\n{item.fields['question']}"
-    direct = asked(load_prompts(MEDCALC_DIRECT), item)
-    assert direct == "\n\n".join(
-        [TEXTS["introduction"], TEXTS["answer_form"], TEXTS["direct"], tail]
-    )
-    thought = asked(load_prompts(MEDCALC), item)
-    assert thought == "\n\n".join(
-        [TEXTS["introduction"], TEXTS["answer_form"], TEXTS["chain_of_thought"], tail]
-    )
+    texts = [TEXTS["introduction"], TEXTS["answer_form"], TEXTS[style], tail]
+    assert user_message(load_prompts(task), item) == "\n\n".join(texts)
+
+
+def test_an_unknown_prompt_set_is_refused() -> None:
     with pytest.raises(
         UsageError,
         match="unknown prompt set 'theirs' for medcalc. Sets: own, official.",
@@ -231,11 +228,12 @@ def test_the_hash_covers_our_worked_examples(monkeypatch: pytest.MonkeyPatch) ->
     import medical_tasks.benchmarks.medcalc_bench.prompts as module
 
     before = load_prompts(MEDCALC_ONE_SHOT).sha256
-    for part in ("note", "question", "reply"):
+    for field in ("note", "question", "reply"):
         changed = dict(own_exemplars())
-        first = changed["2"]
-        changed["2"] = type(first)(**{**vars(first), part: getattr(first, part) + "."})
-        monkeypatch.setattr(module, "own_exemplars", lambda kept=changed: kept)
+        example = changed["2"]
+        text = f"{getattr(example, field)}."
+        changed["2"] = type(example)(**{**vars(example), field: text})
+        monkeypatch.setattr(module, "own_exemplars", lambda result=changed: result)
         assert load_prompts(MEDCALC_ONE_SHOT).sha256 != before
 
 
@@ -245,7 +243,7 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
     assert len(notes) == 55
     for item in fresh:
         example = own_exemplars()[str(item.fields["calculator_id"])]
-        head, tail = asked(load_prompts(MEDCALC_ONE_SHOT), item).split(
+        head, tail = user_message(load_prompts(MEDCALC_ONE_SHOT), item).split(
             "Now the patient in question."
         )
         assert head.count("Patient note:") == tail.count("Patient note:") == 1
@@ -255,6 +253,10 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
         )
         assert item.fields["patient_note"] in tail
         assert item.fields["patient_note"] not in head
+    assert not notes & {example.note for example in own_exemplars().values()}
+
+
+def test_our_examples_end_in_the_right_answer() -> None:
     exemplars = own_exemplars()
     assert set(exemplars) == {str(entry.id) for entry in CALCULATORS}
     for entry in CALCULATORS:
@@ -272,11 +274,10 @@ def test_one_shot_shows_our_example_of_the_same_calculator() -> None:
         elif entry.output != "date":
             assert float(numbers[0]) == pytest.approx(float(gold), rel=1e-5)
         assert decide(example.reply, calculator_id=entry.id, gold=gold).correct
-        assert example.note not in notes
 
 
 @pytest.mark.parametrize("task", [MEDCALC, MEDCALC_DIRECT, MEDCALC_ONE_SHOT])
-def test_gold_responses_have_the_form_asked_for(task: Any) -> None:
+def test_gold_responses_have_the_requested_form(task: TaskSpec) -> None:
     keys = ["answer"] if task is MEDCALC_DIRECT else ["step_by_step_thinking", "answer"]
     for item in ITEMS:
         assert list(json.loads(gold_response(task, item))) == keys

@@ -1,4 +1,4 @@
-"""`medcalc_code`: programs out of replies, answers out of prints, and the tries in between."""
+"""`medcalc_code`: the program of a reply, the answer that it prints, and further tries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from medical_tasks.benchmarks.medcalc_bench.official_prompts import (
 )
 from medical_tasks.benchmarks.medcalc_bench.prompts import TEXTS
 from medical_tasks.benchmarks.medcalc_bench.protocol import (
-    MAX_TRIES,
     CodeProtocol,
     OfficialCodeProtocol,
     answer_of,
@@ -33,6 +32,7 @@ TABLES: dict[str, Any] = tables(__file__)
 
 ITEM = Item(id="1", fields={}, groups={}, cluster="1")
 OPENING: tuple[Message, ...] = ({"role": "user", "content": "question"},)
+CODE = "```python\nprint(7)\n```"
 
 
 @pytest.mark.parametrize(("reply", "program"), TABLES["the_program_of_a_reply"])
@@ -40,67 +40,47 @@ def test_the_program_of_a_reply(reply: str, program: str) -> None:
     assert program_of(reply) == program
 
 
+LINES = ["x = 1", "", "if x:", "    y = '`~'", "# µ", "\tz = 2", "print(x)"]
+LANGUAGES = "python Python PY python3 py3 python3.11 {.python} ipython".split()
+TITLES = ["", ' title="bmi.py"', " linenums", ":main.py", ",ignore", " # my program"]
+# Of the line that opens the block, and of the lines within it: in lists and quotations.
+INDENTS = [
+    ("", ""),
+    ("  ", "  "),
+    ("\t", "\t"),
+    ("1. ", "   "),
+    ("- ", "  "),
+    ("   * ", "     "),
+    ("> ", "> "),
+]
+INTRODUCTIONS = [
+    "",
+    "Here it is:\n\n",
+    "I take `x` and ``y``.\n",
+    "```\nweight 80\n```\n",
+]
+
+
 @st.composite
-def written(draw: st.DrawFn) -> tuple[str, str]:
+def programs_and_replies(draw: st.DrawFn) -> tuple[str, str]:
     """A program, and a reply that has it in a block."""
-    lines = draw(
-        st.lists(
-            st.sampled_from(
-                ["x = 1", "", "if x:", "    y = '`~'", "# µ", "\tz = 2", "print(x)"]
-            ),
-            max_size=5,
-        )
-    )
+    lines = draw(st.lists(st.sampled_from(LINES), max_size=5))
     program = "\n".join(["import math", *lines, "print(1)"])
     fence = draw(st.sampled_from(["```", "~~~", "````", "~~~~~"]))
-    word = draw(
-        st.sampled_from(
-            [
-                "python",
-                "Python",
-                "PY",
-                "python3",
-                "py3",
-                "python3.11",
-                "{.python}",
-                "ipython",
-            ]
-        )
-    )
-    title = draw(
-        st.sampled_from(
-            ["", ' title="bmi.py"', " linenums", ":main.py", ",ignore", " # my program"]
-        )
-    )
     gap = draw(st.sampled_from(["", " ", "\t"]))
-    lead, inner = draw(
-        st.sampled_from(
-            [
-                ("", ""),
-                ("  ", "  "),
-                ("\t", "\t"),
-                ("1. ", "   "),
-                ("- ", "  "),
-                ("   * ", "     "),
-                ("> ", "> "),
-            ]
-        )
-    )
-    body = "\n".join(f"{inner}{line}" for line in program.split("\n"))
-    end = draw(
-        st.sampled_from([f"\n{inner}{fence}", f"\n{inner}{fence}  \nThat is all.", ""])
-    )
-    before = draw(
-        st.sampled_from(
-            ["", "Here it is:\n\n", "I take `x` and ``y``.\n", "```\nweight 80\n```\n"]
-        )
-    )
+    language = draw(st.sampled_from(LANGUAGES))
+    title = draw(st.sampled_from(TITLES))
+    first, indent = draw(st.sampled_from(INDENTS))
+    body = "\n".join(f"{indent}{line}" for line in program.split("\n"))
+    closing = f"\n{indent}{fence}"
+    end = draw(st.sampled_from([closing, f"{closing}  \nThat is all.", ""]))
+    introduction = draw(st.sampled_from(INTRODUCTIONS))
     newline = draw(st.sampled_from(["\n", "\r\n"]))
-    reply = f"{before}{lead}{fence}{gap}{word}{title}\n{body}{end}"
+    reply = f"{introduction}{first}{fence}{gap}{language}{title}\n{body}{end}"
     return program, reply.replace("\n", newline)
 
 
-@given(written())
+@given(programs_and_replies())
 def test_a_block_marked_as_python_is_the_program_however_it_is_fenced(
     case: tuple[str, str],
 ) -> None:
@@ -120,8 +100,8 @@ def test_prose_is_no_program(words: list[str]) -> None:
     assert program_of("I am sorry: " + " ".join(words)) == ""
 
 
-@pytest.mark.parametrize(("stdout", "answer"), TABLES["the_answer_of_a_print"])
-def test_the_answer_of_a_print(stdout: str, answer: str) -> None:
+@pytest.mark.parametrize(("stdout", "answer"), TABLES["the_answer_of_an_output"])
+def test_the_answer_of_an_output(stdout: str, answer: str) -> None:
     assert json.loads(answer_of(stdout)) == {"answer": answer}
 
 
@@ -129,19 +109,23 @@ class Records:
     """A store in memory."""
 
     def __init__(self) -> None:
-        self.kept: dict[tuple[str, str], dict[str, Any]] = {}
+        self.payloads: dict[tuple[str, str], dict[str, Any]] = {}
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        return {key: self.kept[kind, key] for key in keys if (kind, key) in self.kept}
+        return {
+            key: self.payloads[kind, key]
+            for key in keys
+            if (kind, key) in self.payloads
+        }
 
     def put(self, kind: str, key: str, payload: Mapping[str, Any]) -> None:
-        assert (kind, key) not in self.kept
-        self.kept[kind, key] = dict(payload)
+        assert (kind, key) not in self.payloads
+        self.payloads[kind, key] = dict(payload)
 
 
 @pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Stands in for the sandbox: programs are told apart by what is in them."""
+def programs_run(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replaces the sandbox by outcomes that depend on a word in the program; lists the programs."""
     programs: list[str] = []
 
     def run(code: str, *, limits: Limits | None = None) -> Outcome:
@@ -173,12 +157,13 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def turn(*answers: str, records: Records | None = None, **options: Any) -> Turn:
     dialogue = Dialogue(item=ITEM, opening=OPENING, answers=answers)
-    (made,) = CodeProtocol(**options).next_turns([dialogue], records or Records())
-    return made
+    protocol = CodeProtocol(**options)
+    (next_turn,) = protocol.next_turns([dialogue], records or Records())
+    return next_turn
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "message"),
     [
         ("```python\nbad\n```", "NameError: bad"),
         ("```python\nslow\n```", "Stopped: it had not ended"),
@@ -187,60 +172,64 @@ def turn(*answers: str, records: Records | None = None, **options: Any) -> Turn:
         ("Sorry, I cannot.", TEXTS["no_program"]),
     ],
 )
-def test_a_failure_is_shown_and_another_program_asked_for(
-    ran: list[str], reply: str, told: str
+def test_after_a_failure_another_program_is_requested(
+    programs_run: list[str], reply: str, message: str
 ) -> None:
-    # a new try sees the last program alone
-    made = turn("```python\nbad(1)\n```", reply)
-    assert isinstance(made, Ask)
-    opening, said, feedback = made.messages
+    # The request holds the last program alone.
+    request = turn("```python\nbad(1)\n```", reply)
+    assert isinstance(request, Ask)
+    opening, answer, feedback = request.messages
     assert opening == OPENING[0]
-    assert said == {"role": "assistant", "content": reply or TEXTS["nothing_said"]}
+    assert answer == {"role": "assistant", "content": reply or TEXTS["nothing_said"]}
     assert feedback["role"] == "user"
-    assert told in feedback["content"]
+    assert message in feedback["content"]
     assert feedback["content"].endswith(TEXTS["again"])
     assert len(feedback["content"]) < 2500
 
 
-def test_twenty_tries_and_no_more(ran: list[str]) -> None:
-    assert turn("```python\nprint(7)\n```") == Done('{"answer": "7"}')
-    assert ran == ["print(7)"]
+@pytest.mark.parametrize("stdout", ["", "\n\n", "  \t\n"])
+def test_an_empty_output_is_no_answer(stdout: str) -> None:
+    assert answer_of(stdout) == ""
+
+
+def test_a_printed_answer_ends_the_dialogue(programs_run: list[str]) -> None:
+    assert turn(CODE) == Done('{"answer": "7"}')
+    assert programs_run == ["print(7)"]
     assert CodeProtocol().next_turns([], Records()) == []
-    assert [answer_of(stdout) for stdout in ("", "\n\n", "  \t\n")] == [""] * 3
-    assert MAX_TRIES == 20
+
+
+def test_there_are_at_most_twenty_tries(programs_run: list[str]) -> None:
     replies = [f"```python\nbad({n})\n```" for n in range(20)]
     assert isinstance(turn(*replies[:19]), Ask)
     assert turn(*replies) == Done("")
-    assert turn(*replies[:19], "```python\nprint(7)\n```") == Done('{"answer": "7"}')
+    assert turn(*replies[:19], CODE) == Done('{"answer": "7"}')
     assert turn(*replies[:2], max_tries=2) == Done("")
 
 
-def test_a_program_is_run_once(ran: list[str]) -> None:
+def test_a_program_is_run_once(programs_run: list[str]) -> None:
     records = Records()
-    dialogues = [
-        Dialogue(item=ITEM, opening=OPENING, answers=("```python\nprint(7)\n```",))
-    ] * 3
+    dialogues = [Dialogue(item=ITEM, opening=OPENING, answers=(CODE,))] * 3
     protocol = CodeProtocol()
     assert protocol.next_turns(dialogues, records) == [Done('{"answer": "7"}')] * 3
     assert protocol.next_turns(dialogues, records) == [Done('{"answer": "7"}')] * 3
-    assert (len(ran), len(records.kept)) == (1, 1)
+    assert (len(programs_run), len(records.payloads)) == (1, 1)
     # Other limits could give another outcome.
     CodeProtocol(limits=Limits(cpu_seconds=1)).next_turns(dialogues, records)
-    assert (len(ran), len(records.kept)) == (2, 2)
+    assert (len(programs_run), len(records.payloads)) == (2, 2)
 
 
-def test_broken_machinery_is_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_sandbox_is_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(code: str, *, limits: Limits | None = None) -> Outcome:
         raise OSError("no processes left")
 
     monkeypatch.setattr(module, "run_code", run)
     records = Records()
     with pytest.raises(OSError, match="no processes left"):
-        turn("```python\nprint(7)\n```", records=records)
-    assert records.kept == {}
+        turn(CODE, records=records)
+    assert records.payloads == {}
 
 
-def test_the_recipe_says_what_decides_an_outcome() -> None:
+def test_the_recipe_has_what_decides_an_outcome() -> None:
     identity = CodeProtocol().identity
     assert (identity["name"], identity["max_tries"]) == ("code", 20)
     assert identity["limits"]["cpu_seconds"] == 5
@@ -248,9 +237,14 @@ def test_the_recipe_says_what_decides_an_outcome() -> None:
     json.dumps(identity, allow_nan=False)
 
 
-def test_real_programs(official: OfficialCode) -> None:
+@pytest.fixture
+def _sandbox() -> None:
     if (missing := probe()) is not None:
         pytest.skip(f"no sandbox on this machine: {missing}")
+
+
+@pytest.mark.usefixtures("_sandbox")
+def test_programs_in_the_real_sandbox() -> None:
     records = Records()
     replies = [
         "```python\nprint(80 / 1.8 ** 2)\n```",
@@ -266,19 +260,25 @@ def test_real_programs(official: OfficialCode) -> None:
     assert "No module named 'numpy'" in failed.messages[-1]["content"]
     assert isinstance(prose, Ask)
     assert prose.messages[-1]["content"].startswith(TEXTS["no_program"])
-    assert len(records.kept) == 2
+    assert len(records.payloads) == 2
+
+
+@pytest.mark.usefixtures("_sandbox")
+def test_the_authors_dialogue_shows_output_and_traceback(
+    official: OfficialCode,
+) -> None:
     program = "import sys\nif __name__ == '__main__':\n    print(1)\nprint('e', file=sys.stderr)\nprint('µ')\n1 / 0"
-    made = official_turn(official, f"```python\n{program}\n```")
-    assert isinstance(made, Ask)
-    said = made.messages[-1]["content"]
-    assert said.startswith(
+    request = official_turn(official, f"```python\n{program}\n```")
+    assert isinstance(request, Ask)
+    feedback = request.messages[-1]["content"]
+    assert feedback.startswith(
         "It wrote\n                e\nµ\nTraceback (most recent call last):\n"
     )
-    assert said.endswith(
+    assert feedback.endswith(
         "ZeroDivisionError: division by zero\n\n                and {that} is all."
     )
-    assert '  File "<string>", line 6, in <module>\n' in said
-    assert program not in said
+    assert '  File "<string>", line 6, in <module>\n' in feedback
+    assert program not in feedback
 
 
 @pytest.fixture(scope="module")
@@ -288,41 +288,45 @@ def official(tmp_path_factory: pytest.TempPathFactory) -> OfficialCode:
 
 def official_turn(official: OfficialCode, *answers: str) -> Turn:
     dialogue = Dialogue(item=ITEM, opening=OPENING, answers=answers)
-    (made,) = OfficialCodeProtocol(official).next_turns([dialogue], Records())
-    return made
+    (next_turn,) = OfficialCodeProtocol(official).next_turns([dialogue], Records())
+    return next_turn
 
 
-CODE = "```python\nprint(7)\n```"
-
-
-def test_the_authors_dialogue_keeps_all_that_was_said(
-    ran: list[str], official: OfficialCode
+def test_the_authors_dialogue_keeps_all_messages(
+    programs_run: list[str], official: OfficialCode
 ) -> None:
-    made = official_turn(official, "hm", "```python\nx\n```", CODE)
-    assert isinstance(made, Ask)
-    assert [message["content"] for message in made.messages] == TABLES[
-        "the_authors_dialogue"
-    ]
-    assert len(ran) == 1
+    request = official_turn(official, "hm", "```python\nx\n```", CODE)
+    assert isinstance(request, Ask)
+    contents = [message["content"] for message in request.messages]
+    assert contents == TABLES["the_authors_dialogue"]
+    assert len(programs_run) == 1
+
+
+@pytest.mark.usefixtures("programs_run")
+def test_answers_that_do_not_end_the_authors_dialogue(official: OfficialCode) -> None:
     reply = "<answer>\n1\n<\\answer>"
-    made = official_turn(official, CODE, reply)
-    assert isinstance(made, Ask)
-    assert made.messages[-1] == {"role": "assistant", "content": reply}
+    request = official_turn(official, CODE, reply)
+    assert isinstance(request, Ask)
+    assert request.messages[-1] == {"role": "assistant", "content": reply}
     # A tag that closes without the backslash is no tag.
-    made = official_turn(official, "<answer>1</answer>")
-    assert isinstance(made, Ask)
-    assert made.messages[-1]["content"] == "No code in <answer>1</answer>!"
+    request = official_turn(official, "<answer>1</answer>")
+    assert isinstance(request, Ask)
+    assert request.messages[-1]["content"] == "No code in <answer>1</answer>!"
+
+
+@pytest.mark.usefixtures("programs_run")
+def test_the_authors_dialogue_has_at_most_twenty_tries(official: OfficialCode) -> None:
     for reply in (CODE, "hm", "<answer>\n<\\answer>"):
         assert isinstance(official_turn(official, *[reply] * 19), Ask)
         assert official_turn(official, *[reply] * 20) == Done("")
-    assert official_turn(official, *[CODE] * 19, "<answer>3<\\answer>") == Done(
-        '{"answer": "3"}'
-    )
+    answer = "<answer>3<\\answer>"
+    last_try = official_turn(official, *[CODE] * 19, answer)
+    assert last_try == Done('{"answer": "3"}')
 
 
 @pytest.mark.parametrize(("reply", "text"), TABLES["ends"])
-def test_what_ends_the_authors_dialogue(
-    ran: list[str], official: OfficialCode, reply: str, text: str
+def test_answers_that_end_the_authors_dialogue(
+    programs_run: list[str], official: OfficialCode, reply: str, text: str
 ) -> None:
     assert official_turn(official, "hm", reply) == Done(text)
-    assert ran == []
+    assert programs_run == []

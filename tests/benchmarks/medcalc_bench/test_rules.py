@@ -1,4 +1,4 @@
-"""Each rule of the reader of answers, on its own sentences."""
+"""Each rule of the reader of answers, on the sentences that it lists."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def holds(rule: Rule, sentence: str) -> bool:
 @pytest.mark.parametrize(
     ("rule", "sentence"), HOLDS, ids=[sentence for _, sentence in HOLDS]
 )
-def test_a_rule_holds(rule: Rule, sentence: str) -> None:
+def test_a_rule_matches_its_sentences(rule: Rule, sentence: str) -> None:
     assert holds(rule, sentence.lower()), rule.law
 
 
 @pytest.mark.parametrize(
     ("rule", "sentence"), FAILS, ids=[sentence for _, sentence in FAILS]
 )
-def test_a_rule_does_not_hold(rule: Rule, sentence: str) -> None:
+def test_a_rule_does_not_match_its_counterexamples(rule: Rule, sentence: str) -> None:
     assert not holds(rule, sentence.lower()), rule.law
 
 
-def test_every_rule_has_sentences_about_a_quantity() -> None:
+def test_every_rule_lists_sentences_with_a_quantity_and_counterexamples() -> None:
     assert RULES
     for rule in RULES:
         assert rule.holds
@@ -54,9 +54,9 @@ def test_a_refusal_is_found_however_it_is_written(text: str) -> None:
     assert refusals(text)
 
 
-@pytest.mark.parametrize("front", ["the values of ", "points of "])
-def test_a_remark_about_values_is_found_at_the_end_of_a_sentence(front: str) -> None:
-    assert reason_of(front, ".")
+@pytest.mark.parametrize("before", ["the values of ", "points of "])
+def test_a_remark_about_values_is_found_at_the_end_of_a_sentence(before: str) -> None:
+    assert reason_of(before, ".")
 
 
 CLEARANCE = {"calculator_id": 2, "gold": "37.7", "lower": "35.8", "upper": "39.6"}
@@ -83,14 +83,14 @@ NEGATIVE = {"calculator_id": 63, "gold": "-2", "lower": "-2.1", "upper": "-1.9"}
         (SCORE, "Child-Pugh was not asked; the CHA2DS2-VASc score is 3/9."),
     ],
 )
-def test_what_a_person_reads_as_the_answer(row: dict[str, object], reply: str) -> None:
+def test_replies_that_state_the_answer(row: dict[str, object], reply: str) -> None:
     decision = decide(reply, **row)  # type: ignore[arg-type]
     assert decision.correct, decision.why
     assert not decision.unclear
 
 
 @pytest.mark.parametrize(
-    ("row", "reply", "why"),
+    ("row", "reply", "reason"),
     [
         (NEGATIVE, "The delta gap is at least -2.", "a bound"),
         (SCORE, "3, unless he smokes, then 4", "several answers"),
@@ -103,16 +103,16 @@ def test_what_a_person_reads_as_the_answer(row: dict[str, object], reply: str) -
         (CLEARANCE, "The CrCl is 37.7 mL/min. Wait, that is wrong.", "taken back"),
     ],
 )
-def test_what_a_person_could_not_tell_is_unclear(
-    row: dict[str, object], reply: str, why: str
+def test_replies_whose_answer_is_unclear(
+    row: dict[str, object], reply: str, reason: str
 ) -> None:
     decision = decide(reply, **row)  # type: ignore[arg-type]
     assert not decision.correct
-    assert decision.unclear.startswith(why), decision
+    assert decision.unclear.startswith(reason), decision
 
 
 @pytest.mark.parametrize(
-    ("reply", "note"),
+    ("reply", "notes"),
     [
         ("37.7 mL/min", ()),
         ("37.7 L/day", ("other_unit: L/day for mL/min",)),
@@ -120,14 +120,14 @@ def test_what_a_person_could_not_tell_is_unclear(
     ],
 )
 def test_a_right_number_in_another_unit_is_noted(
-    reply: str, note: tuple[str, ...]
+    reply: str, notes: tuple[str, ...]
 ) -> None:
     decision = decide(f"The creatinine clearance is {reply}.", **CLEARANCE)  # type: ignore[arg-type]
     assert decision.correct
-    assert decision.notes == note
+    assert decision.notes == notes
 
 
-# The value itself stands in a sentence once.
+# The words of all sentences but the value, which a sentence has once.
 WORDS = sorted(
     {
         word
@@ -143,13 +143,13 @@ WORDS = sorted(
 
 
 @given(
-    front=st.lists(st.sampled_from(WORDS), max_size=8),
-    behind=st.lists(st.sampled_from(WORDS), max_size=6),
+    words_before=st.lists(st.sampled_from(WORDS), max_size=8),
+    words_after=st.lists(st.sampled_from(WORDS), max_size=6),
 )
-def test_the_patterns_that_are_not_tried_do_not_match(
-    front: list[str], behind: list[str]
+def test_patterns_that_the_reader_skips_do_not_match(
+    words_before: list[str], words_after: list[str]
 ) -> None:
-    before, after = " ".join([*front, ""]), " ".join(["", *behind])
+    before, after = " ".join([*words_before, ""]), " ".join(["", *words_after])
     reasons = [rule.reason for rule in RULES if holds(rule, f"{before}{THIS}{after}")]
     assert reason_of(before, after) == (reasons[0] if reasons else "")
 

@@ -1,11 +1,11 @@
-"""The sane decision and the scoring of items."""
+"""The suite's own decision about a reply, and the scores of items."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,12 @@ from medical_tasks.calculators import CALCULATORS
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.summary import summarise
 from medical_tasks.spec import Item
-from tests.benchmarks.medcalc_bench.official_csv import V1, gold_of, v1_cells
+from tests.benchmarks.medcalc_bench.official_csv import (
+    V1,
+    gold_of,
+    gold_of_case,
+    v1_cells,
+)
 from tests.case_tables import json_of, tables
 from tests.support import SHARED, needs_shared
 
@@ -32,7 +37,12 @@ TABLES: dict[str, Any] = tables(__file__)
 
 
 def _item(
-    calculator_id: int, gold: str, lower: str, upper: str, output_type: str = "decimal"
+    calculator_id: int,
+    gold: str,
+    lower: str,
+    upper: str,
+    output_type: str = "decimal",
+    **more: object,
 ) -> Item:
     fields = {
         "calculator_id": calculator_id,
@@ -40,10 +50,17 @@ def _item(
         "ground_truth_answer": gold,
         "lower_limit": lower,
         "upper_limit": upper,
+        **more,
     }
     return Item(id=f"row-{calculator_id}", fields=fields, groups={}, cluster="")
 
 
+CLEARANCE = _item(2, "25.238", "23.9761", "26.4999")
+COMA_ENTITIES = {
+    "Best eye response": "eye opening to verbal command",
+    "Best verbal response": "confused",
+    "Best motor response": "localizes pain",
+}
 FORMS: dict[str, Callable[[dict[str, str]], str]] = {
     "verbatim": lambda row: row["Ground Truth Answer"],
     "json": lambda row: json.dumps({"answer": row["Ground Truth Answer"]}),
@@ -73,85 +90,81 @@ OTHER_POLICY = {
 
 @pytest.mark.upstream
 @needs_shared
-def test_v1() -> None:
-    """All of them, the policy choices included (fixtures/README.md)."""
-    for (
-        form,
-        reply_of,
-    ) in (
-        FORMS.items()
-    ):  # 1,047 of 1,047, also when the gold is only in the authors' explanation
-        decided = (
-            (row["Row Number"], decide(reply_of(row), **gold_of(row)))
-            for row in v1_cells()
-        )
-        assert [pair for pair in decided if not pair[1].correct] == [], form
+@pytest.mark.parametrize("form", FORMS)
+def test_every_gold_of_v1_is_right(form: str) -> None:
+    decisions = [
+        (row["Row Number"], decide(FORMS[form](row), **gold_of(row)))
+        for row in v1_cells()
+    ]
+    assert [pair for pair in decisions if not pair[1].correct] == []
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_decisions_on_invented_replies() -> None:
+    """Policy choices included (fixtures/README.md)."""
     cases = json_of(SHARED / "fixtures" / "metrics.json")["medcalc"]
     assert len(cases["raw_outputs"]) >= 142
     assert len(cases["direct_checks"]) >= 27
     for case in cases["raw_outputs"] + cases["direct_checks"]:
         reply = case["raw"] if "raw" in case else case["answer"] or ""
-        decision = decide(
-            reply,
-            calculator_id=int(case["calid"]),
-            gold=case["ground_truth"],
-            lower=case["lower"],
-            upper=case["upper"],
-        )
-        sane = OTHER_POLICY.get(reply, bool(case["sane"]))
-        assert decision.correct == sane, (case, decision)
-    # Who repeats the labels, and who follows the published rules: 839 rows are common
-    # to both (docs/medcalc_audit.md).
+        decision = decide(reply, **gold_of_case(case))
+        expected = OTHER_POLICY.get(reply, bool(case["sane"]))
+        assert decision.correct == expected, (case, decision)
+
+
+@pytest.mark.upstream
+@needs_shared
+def test_labels_and_published_rules_agree_on_839_rows_of_v1() -> None:
+    """As `docs/medcalc_audit.md` says."""
     items = load_items(MEDCALC, list(read_rows("v1.0", "test", {"test": V1})))
     computed = [recompute_or_none(item.fields) for item in items]
     labels = [item.fields["ground_truth_answer"] for item in items]
-    rules = [
+    answers_by_rule = [
         label if result is None else answer_text(result.answer)
         for label, result in zip(labels, computed, strict=True)
     ]
-    means = {}
-    for name, replies in (("labels", labels), ("rules", rules)):
-        scores = score_items(
-            MEDCALC, items, [json.dumps({"answer": reply}) for reply in replies]
-        )
-        for metric in ("accuracy", "accuracy_recomputed", "accuracy_agreed"):
-            values = [
-                score.values[metric]
-                for score in scores
-                if not math.isnan(score.values[metric])
-            ]
-            means[name, metric] = (sum(values), len(values))
-    assert means == {
-        ("labels", "accuracy"): (1047, 1047),
-        ("labels", "accuracy_recomputed"): (839, 1025),
-        ("labels", "accuracy_agreed"): (839, 839),
-        ("rules", "accuracy"): (
-            861,
-            1047,
-        ),  # 839, and the 22 labels that stand in where no rule has an answer
-        ("rules", "accuracy_recomputed"): (1025, 1025),
-        ("rules", "accuracy_agreed"): (839, 839),
+    assert right_and_all(items, labels) == {
+        "accuracy": (1047, 1047),
+        "accuracy_recomputed": (839, 1025),
+        "accuracy_agreed": (839, 839),
     }
+    assert right_and_all(items, answers_by_rule) == {
+        # 839, and the 22 labels that stand in where no rule has an answer
+        "accuracy": (861, 1047),
+        "accuracy_recomputed": (1025, 1025),
+        "accuracy_agreed": (839, 839),
+    }
+
+
+def right_and_all(
+    items: Sequence[Item], answers: Sequence[str]
+) -> dict[str, tuple[float, int]]:
+    """Counts right answers and scored ones, by metric."""
+    replies = [json.dumps({"answer": answer}) for answer in answers]
+    scores = score_items(MEDCALC, items, replies)
+    counts = {}
+    for metric in ("accuracy", "accuracy_recomputed", "accuracy_agreed"):
+        values = [score.values[metric] for score in scores]
+        scored = [value for value in values if not math.isnan(value)]
+        counts[metric] = (sum(scored), len(scored))
+    return counts
 
 
 def test_replies_that_state_the_gold_and_replies_that_only_mention_it() -> None:
     """Generated families over all 55 calculators; the document shows what is counted here."""
     counts = medcalc_reading.counted()
     for side in (0, 1):
-        assert sum(both[side].replies.total() for both in counts.values()) >= 5000
-    for author, lost, accepted in TABLES[
-        "replies_that_state_the_gold_and_replies_that_only_mention_it"
-    ]:
+        assert sum(sides[side].replies.total() for sides in counts.values()) >= 5000
+    for author, lost, accepted in TABLES["shares_misread_at_most"]:
         right, wrong = counts[author]
-        assert right.sane.total() >= (1 - lost) * right.replies.total(), right.misses[
-            :20
-        ]
-        assert wrong.sane.total() <= accepted * wrong.replies.total(), wrong.misses[:20]
-    made, document = (
-        medcalc_reading.table(counts),
-        medcalc_reading.DOCUMENT.read_text(encoding="utf-8"),
-    )
-    assert medcalc_reading.document_with(made, document) == document, (
+        least = (1 - lost) * right.replies.total()
+        most = accepted * wrong.replies.total()
+        assert right.sane.total() >= least, right.misses[:20]
+        assert wrong.sane.total() <= most, wrong.misses[:20]
+    table = medcalc_reading.table(counts)
+    document = medcalc_reading.DOCUMENT.read_text(encoding="utf-8")
+    assert medcalc_reading.document_with(table, document) == document, (
         "run measurements/medcalc_reading.py --write"
     )
 
@@ -170,39 +183,32 @@ def test_kinds_are_those_of_the_55_calculators() -> None:
 
 def test_items_are_scored() -> None:
     items = [
-        _item(2, "25.238", "23.9761", "26.4999"),
+        CLEARANCE,
         _item(4, "3", "3", "3", "integer"),
         _item(99, "7", "6.65", "7.35"),
     ]
-    scores = score_items(
-        MEDCALC, items, ['{"answer": "25.2"}', "The score is 3.", '{"answer": 7}']
-    )
+    replies = ['{"answer": "25.2"}', "The score is 3.", '{"answer": 7}']
+    scores = score_items(MEDCALC, items, replies)
     assert [score.id for score in scores] == ["row-2", "row-4", "row-99"]
-    assert [
-        (score.values["accuracy"], score.values["accuracy_official"])
-        for score in scores
-    ] == [
-        (1, 1),
-        (1, 0),
-        (1, 0),
-    ]
+    assert [score.values["accuracy"] for score in scores] == [1, 1, 1]
+    assert [score.values["accuracy_official"] for score in scores] == [1, 0, 0]
     assert [score.parsed for score in scores] == ["25.2", "3", "7"]
     assert scores[0].why == "25.2 is within 23.9761 to 26.4999"
     assert scores[1].why == "3 is 3; official: the authors' reader finds no answer"
     assert not [score for score in scores if score.unscored is not None]
-    with pytest.raises(UsageError, match="medcalc: 1 items but 2 responses"):
-        score_items(MEDCALC, [_item(4, "3", "3", "3")], ["3", "3"])
-    item = _item(21, "16", "16", "16", "integer")
-    item = replace(
-        item,
-        fields={
-            **item.fields,
-            "relevant_entities": json.dumps(TABLES["views_of_the_label"][0][1]),
-        },
-    )
+    with pytest.raises(UsageError, match="medcalc: 3 items but 2 responses"):
+        score_items(MEDCALC, items, replies[:2])
+
+
+def test_the_reason_compares_with_the_published_rule_where_the_label_is_wrong() -> None:
+    entities = json.dumps(COMA_ENTITIES)
+    item = _item(21, "16", "16", "16", "integer", relevant_entities=entities)
     (score,) = score_items(MEDCALC, [item], ["The final answer is 12."])
     assert score.why.endswith("; by the published rule: 12 is 12")
-    (score,) = score_items(MEDCALC, [_item(2, "25", "23.75", "26.25")], ["25"])
+
+
+def test_tasks_with_further_metrics() -> None:
+    (score,) = score_items(MEDCALC, [CLEARANCE], ["25"])
     others = [
         task.name
         for task in BENCHMARK.tasks
@@ -214,9 +220,7 @@ def test_items_are_scored() -> None:
 
 @pytest.mark.parametrize("response", ["", " \n", "hello", "\x00", "\ud800"])
 def test_an_unreadable_reply_is_wrong_and_scored(response: str) -> None:
-    (score,) = score_items(
-        MEDCALC, [_item(2, "25.238", "23.9761", "26.4999")], [response]
-    )
+    (score,) = score_items(MEDCALC, [CLEARANCE], [response])
     assert (score.values["accuracy"], score.values["accuracy_official"]) == (0.0, 0.0)
     assert (score.parsed, score.unscored) == ("", None)
     assert score.why == "no final number found"
@@ -231,72 +235,60 @@ def test_the_reason_says_what_was_read(
 
 @pytest.mark.parametrize(("row", "right", "wrong"), TABLES["tolerance"])
 def test_tolerance(row: dict[str, Any], right: list[str], wrong: list[str]) -> None:
-    """Limits in either order, 5 % where there are none, the gold as stated where they coincide; per cent."""
-    assert [
-        answer for answer in right + wrong if decide(answer, **row).correct
-    ] == right
+    """Limits in either order, 5 % where there are none, rounding where both are the gold, and per cent."""
+    correct = [answer for answer in right + wrong if decide(answer, **row).correct]
+    assert correct == right
 
 
-@pytest.mark.parametrize(
-    ("row", "message"), TABLES["a_gold_that_cannot_be_read_is_told"]
-)
-def test_a_gold_that_cannot_be_read_is_told(row: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("row", "message"), TABLES["golds_that_are_refused"])
+def test_a_gold_that_cannot_be_read_is_refused(
+    row: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         decide("3 on 3/7/2021 at 4w3d", **row)
 
 
 @pytest.mark.parametrize(
-    ("calculator_id", "entities", "gold", "reply", "views"),
-    TABLES["views_of_the_label"],
+    ("calculator_id", "entities", "gold", "reply", "expected"),
+    TABLES["accuracy_by_label_and_rule"],
 )
-def test_views_of_the_label(
+def test_accuracy_by_label_by_rule_and_where_both_agree(
     calculator_id: int,
     entities: object,
     gold: str,
     reply: str,
-    views: list[float | None],
+    expected: list[float | None],
 ) -> None:
     """Without a value where no rule has an answer, and `accuracy_agreed` where the label is wrong; the limit of 0 is 0."""
     decimal = answer_kind(calculator_id) == "decimal"
     low, high = (
         str(float(gold) * factor) if decimal else gold for factor in (0.95, 1.05)
     )
-    item = _item(calculator_id, gold, low, high)
-    item = replace(
-        item, fields={**item.fields, "relevant_entities": json.dumps(entities)}
-    )
+    text = json.dumps(entities)
+    item = _item(calculator_id, gold, low, high, relevant_entities=text)
     (score,) = score_items(MEDCALC, [item], [json.dumps({"answer": reply})])
-    found = [
+    values = [
         score.values[name]
         for name in ("accuracy", "accuracy_recomputed", "accuracy_agreed")
     ]
-    assert [None if math.isnan(value) else value for value in found] == views
+    assert [None if math.isnan(value) else value for value in values] == expected
 
 
 def test_a_unit_of_another_dimension_is_noted() -> None:
+    score_item = _item(4, "3", "3", "3", "integer")
+    groups = dict.fromkeys(MEDCALC.groups, "x")
     items = [
-        _item(2, "25.2", "23.94", "26.46"),
-        _item(2, "25.2", "23.94", "26.46"),
-        _item(4, "3", "3", "3", "integer"),
+        replace(item, id=str(number), groups=groups)
+        for number, item in enumerate([CLEARANCE, CLEARANCE, score_item])
     ]
     replies = ["25.2 mg/dL", "25.2 mL/min", "3%"]
-    scores = score_items(
-        MEDCALC, [replace(item, id=str(n)) for n, item in enumerate(items)], replies
-    )
+    scores = score_items(MEDCALC, items, replies)
     assert [score.values["accuracy"] for score in scores] == [1, 1, 0]
     assert [score.notes for score in scores] == [
         ("unit_mismatch: mg/dL for mL/min",),
         (),
         ("unit_mismatch: in a unit that a score does not have (%)",),
     ]
-    entry = summarise(
-        MEDCALC,
-        [
-            replace(item, id=str(n), groups=dict.fromkeys(MEDCALC.groups, "x"))
-            for n, item in enumerate(items)
-        ],
-        {score.id: score for score in scores},
-        {},
-        recipe={},
-    )
+    scores_by_id = {score.id: score for score in scores}
+    entry = summarise(MEDCALC, items, scores_by_id, {}, recipe={})
     assert entry["notes"] == {"unit_mismatch": 2}

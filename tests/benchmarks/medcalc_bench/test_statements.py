@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from itertools import islice
@@ -46,83 +48,89 @@ FEW = 2_000
 
 
 @pytest.fixture(scope="module")
-def drawn() -> list[Case]:
+def sample() -> list[Case]:
+    """The cases of the default seed, as the document counts them."""
     return list(cases())
 
 
 @pytest.mark.slow
-def test_replies_are_read_as_a_person_reads_them(drawn: list[Case]) -> None:
-    """Limits of the misread shares, and the document shows how often that is today."""
+def test_shares_of_misread_replies(sample: list[Case]) -> None:
+    """They have limits here, and the document shows what they are today."""
     halves = {
-        half: counted(case for case in drawn if case.half == half) for half in HALVES
+        half: counted(case for case in sample if case.half == half) for half in HALVES
     }
     for counts in halves.values():
         right = summed(counts, "right", "plain")
         plain = summed(counts, "wrong", "plain")
         contrived = summed(counts, "wrong", "contrived")
-        assert right.right >= 0.99 * right.replies, _shown(right)
-        assert plain.right <= 0.01 * plain.replies, _shown(plain)
-        assert contrived.right <= 0.04 * contrived.replies, _shown(contrived)
+        assert right.right >= 0.99 * right.replies, misread(right)
+        assert plain.right <= 0.01 * plain.replies, misread(plain)
+        assert contrived.right <= 0.04 * contrived.replies, misread(contrived)
     document = medcalc_statements.DOCUMENT.read_text(encoding="utf-8")
     assert medcalc_statements.document_with(table(halves), document) == document, (
         "run python -m measurements.medcalc_statements --write"
     )
 
 
-def _shown(count: Count) -> str:
+def misread(count: Count) -> str:
     return "\n".join(
         f"{case.calculator_id} {case.kind}, gold {case.gold}: {case.reply!r} -> {decision.why}"
         for case, decision in count.misread[:20]
     )
 
 
-def test_every_name_of_every_calculator_stands_in_forty_forms_of_each_side(
-    drawn: list[Case],
+def test_every_name_of_a_calculator_is_in_forty_right_and_forty_wrong_replies(
+    sample: list[Case],
 ) -> None:
-    assert len(drawn) >= 20_000
-    used = Counter((case.calculator_id, case.name, case.side) for case in drawn)
+    assert len(sample) >= 20_000
+    counts = Counter((case.calculator_id, case.name, case.side) for case in sample)
     for calculator in CALCULATORS:
         for name in names(calculator):
             for side in ("right", "wrong"):
-                assert used[calculator.id, name, side] >= 40, (name, side)
+                assert counts[calculator.id, name, side] >= 40, (name, side)
 
 
-def test_the_same_seed_draws_the_same_replies_and_another_seed_others(
-    drawn: list[Case],
-) -> None:
-    again, others = (list(islice(made, FEW)) for made in (cases(), cases(seed=1)))
-    assert again == drawn[:FEW]
-    known = {case.reply for case in again}
-    assert len(known & {case.reply for case in others}) < FEW / 2
+def test_the_seed_decides_which_replies_are_drawn(sample: list[Case]) -> None:
+    assert list(islice(cases(), FEW)) == sample[:FEW]
+    replies = {case.reply for case in sample[:FEW]}
+    others = {case.reply for case in islice(cases(seed=1), FEW)}
+    assert len(replies & others) < FEW / 2
 
 
 @pytest.mark.parametrize("author", AUTHORS)
-def test_no_slot_is_left(author: Author) -> None:
-    replies = [case.reply for case in islice(cases(author=author), FEW)]
-    assert len(replies) == FEW
-    assert not [reply for reply in replies if "«" in reply or "»" in reply]
+def test_every_slot_is_filled(author: Author) -> None:
+    drawn = list(islice(cases(author=author), FEW))
+    assert len(drawn) == FEW
+    assert replies_with_slots(drawn) == []
 
 
-def test_every_form_but_a_rare_one_is_used(drawn: list[Case]) -> None:
-    assert not [case.reply for case in drawn if "«" in case.reply or "»" in case.reply]
-    unused = {form.text for form in forms("first")} - {case.form for case in drawn}
+def test_every_slot_of_the_sample_is_filled(sample: list[Case]) -> None:
+    assert replies_with_slots(sample) == []
+
+
+def replies_with_slots(drawn: Iterable[Case]) -> list[str]:
+    return [case.reply for case in drawn if "«" in case.reply or "»" in case.reply]
+
+
+def test_at_most_one_form_in_fifty_is_unused(sample: list[Case]) -> None:
+    unused = {form.text for form in forms("first")} - {case.form for case in sample}
     assert len(unused) < len(forms("first")) / 50, unused
 
 
-def test_no_listed_form_has_two_authors() -> None:
+def test_no_form_has_two_authors() -> None:
     authors = Counter(
         text for author in AUTHORS for text in {form.text for form in forms(author)}
     )
     assert not [text for text, count in authors.items() if count > 1]
 
 
-def test_the_halves_share_no_form_and_both_hold_a_third_of_the_replies(
-    drawn: list[Case],
+def test_the_halves_share_no_form_and_both_have_a_third_of_the_replies(
+    sample: list[Case],
 ) -> None:
-    held_out = {case.form for case in drawn if case.half == "held-out"}
-    development = {case.form for case in drawn if case.half == "development"}
+    held_out = {case.form for case in sample if case.half == "held-out"}
+    development = {case.form for case in sample if case.half == "development"}
     assert not held_out & development
-    share = sum(case.half == "held-out" for case in drawn) / len(drawn)
+    share = sum(case.half == "held-out" for case in sample) / len(sample)
     assert 1 / 3 < share < 2 / 3
 
 
@@ -142,7 +150,7 @@ def test_the_gold_in_a_field_is_right_and_the_other_answer_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_another_answer_lies_outside_the_limits_also_when_rounded(seed: int) -> None:
+def test_wrong_answers_lie_outside_the_limits_also_when_rounded(seed: int) -> None:
     """A MELD of 35 has limits of 5 %, so that 36 would be right too."""
     for questions in golds(seed).values():
         for gold in questions:
@@ -156,8 +164,8 @@ def test_another_answer_lies_outside_the_limits_also_when_rounded(seed: int) -> 
                 assert Decimal(gold.wrong) <= 40, gold
 
 
-def test_words_for_an_answer_at_the_end_of_its_scale() -> None:
-    """A Child-Pugh score of "at least 15" is 15, one of "at least 9" is not 9."""
+def test_an_answer_at_an_end_of_its_scale_has_no_inner_words() -> None:
+    """A Child-Pugh score of "at least 15" is 15, one of "at least 9" need not be 9."""
     entry = next(entry for entry in CALCULATORS if entry.id == 15)
     for value, inner in (("5", False), ("9", True), ("15", False)):
         gold = Gold(entry, "integer", value, value, value, "8")
@@ -193,29 +201,25 @@ def test_spellings_of_numbers_dates_and_ages() -> None:
     )
 
 
-def test_the_last_number_rule_takes_the_last_number() -> None:
-    """The naive rule stands beside the readers in the table, so it has to be what it says."""
-    cases_by_reply = {
-        "The CrCl is 37.7. It is normal above 60.": False,
-        "Normal is above 60; the CrCl is 37.7.": True,
-        "nothing": False,
-    }
-    for reply, right in cases_by_reply.items():
-        case = Case(
-            calculator_id=2,
-            name="CrCl",
-            kind="",
-            side="right",
-            manner="plain",
-            expected="right",
-            half="development",
-            form="",
-            reply=reply,
-            gold="37.7",
-            lower="35.8",
-            upper="39.6",
-        )
-        assert last_number_is_right(case) is right, reply
+@pytest.mark.parametrize(
+    ("reply", "right"),
+    [
+        ("The CrCl is 37.7. It is normal above 60.", False),
+        ("Normal is above 60; the CrCl is 37.7.", True),
+        ("nothing", False),
+    ],
+)
+def test_the_last_number_rule_takes_the_last_number(reply: str, right: bool) -> None:
+    """The naive rule that the table compares the readers with."""
+    case = replace(
+        next(cases()),
+        calculator_id=2,
+        reply=reply,
+        gold="37.7",
+        lower="35.8",
+        upper="39.6",
+    )
+    assert last_number_is_right(case) is right
 
 
 @pytest.mark.parametrize(
@@ -231,7 +235,7 @@ def test_the_last_number_rule_takes_the_last_number() -> None:
         (["--real", "nowhere"], "nowhere: no git repository that holds blob"),
     ],
 )
-def test_wrong_options_are_explained(
+def test_wrong_options_are_refused(
     arguments: list[str],
     message: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -243,11 +247,11 @@ def test_wrong_options_are_explained(
     assert message in capsys.readouterr().err
 
 
-def test_the_tables_show_shares_of_the_counts() -> None:
+def test_the_table_of_kinds_shows_shares_of_the_counts() -> None:
     counts: dict[Key, Count] = {
         ("right", "plain", "verb"): Count(replies=4, right=3, unclear=1, official=1),
         ("wrong", "plain", "bound"): Count(replies=2000, right=1, last_number=1000),
     }
-    shown = kinds_table(counts)
-    assert "| right | verb | 4 | 75.0% | 25.0% | 25.0% | 0.0% |" in shown
-    assert "| wrong | bound | 2,000 | 0.1% | 0.0% | 0.0% | 50.0% |" in shown
+    text = kinds_table(counts)
+    assert "| right | verb | 4 | 75.0% | 25.0% | 25.0% | 0.0% |" in text
+    assert "| wrong | bound | 2,000 | 0.1% | 0.0% | 0.0% | 50.0% |" in text

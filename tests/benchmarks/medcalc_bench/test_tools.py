@@ -1,16 +1,15 @@
-"""`medcalc_tools`: which tools are offered, how calls are answered, and where an error is found."""
+"""`medcalc_tools`: the tools that are offered, the results of calls, and the scores of a conversation."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from medical_tasks.benchmarks.medcalc_bench.data import load_items
+from medical_tasks.benchmarks.medcalc_bench.data import load_items, read_rows
 from medical_tasks.benchmarks.medcalc_bench.demo import demo_rows
 from medical_tasks.benchmarks.medcalc_bench.gold import (
     label_agrees,
@@ -36,7 +35,8 @@ from medical_tasks.spec import (
     Message,
     ToolCall,
 )
-from tests.support import SHARED, needs_shared
+from tests.benchmarks.medcalc_bench.official_csv import V1
+from tests.support import needs_shared
 from tests.tool_server import Caller, Error, right_arguments, right_tool
 
 ITEMS = load_items(MEDCALC_TOOLS, demo_rows())
@@ -62,41 +62,36 @@ def prompts(**arguments: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("given", "count"), [({}, 10), ({"tools": "3"}, 3), ({"tools": "all"}, 55)]
+    ("arguments", "count"), [({}, 10), ({"tools": "3"}, 3), ({"tools": "all"}, 55)]
 )
 def test_the_right_tool_is_among_those_offered(
-    given: Mapping[str, str], count: int
+    arguments: Mapping[str, str], count: int
 ) -> None:
-    asked, again = prompts(**given), prompts(**given)
-    assert asked.settings == again.settings
-    places = set()
+    first, second = prompts(**arguments), prompts(**arguments)
+    assert first.settings == second.settings
+    positions = set()
     for item in ITEMS:
-        names = [tool.name for tool in asked.tools(item)]
-        assert names == [tool.name for tool in again.tools(item)]
-        assert len({*names}) == len(names) == min(count, len(CALCULATORS))
-        places.add(names.index(right_tool(item).slug))
-    assert len(places) > 1  # its place says nothing
+        names = [tool.name for tool in first.tools(item)]
+        assert names == [tool.name for tool in second.tools(item)]
+        assert len({*names}) == len(names) == count
+        positions.add(names.index(right_tool(item).slug))
+    assert len(positions) > 1  # its position does not give it away
 
 
-@pytest.mark.parametrize(
-    ("tools", "message"),
-    [
-        ("0", "all or a whole number from 1 to 55 is expected, got '0'"),
-        ("many", "got 'many'"),
-    ],
-)
-def test_a_wrong_number_of_tools(tools: str, message: str) -> None:
+@pytest.mark.parametrize("tools", ["0", "many"])
+def test_a_wrong_number_of_tools_is_refused(tools: str) -> None:
+    message = f"all or a whole number from 1 to 55 is expected, got '{tools}'"
     with pytest.raises(UsageError, match=message):
         prompts(tools=tools)
 
 
-def test_a_wrong_number_of_turns() -> None:
+def test_a_wrong_number_of_turns_is_refused() -> None:
     asking = Asking(arguments={"turns": "51"})
     with pytest.raises(UsageError, match="a whole number from 1 to 50 is expected"):
         BENCHMARK.open_protocol(MEDCALC_TOOLS, asking)
 
 
-def test_the_authors_have_no_such_prompts() -> None:
+def test_the_task_has_no_official_prompts() -> None:
     with pytest.raises(UsageError, match="a model with calculators as tools"):
         BENCHMARK.load_prompts(MEDCALC_TOOLS, Asking(prompts="official"))
 
@@ -118,82 +113,75 @@ def call(
     return ToolCall(id=f"c{number}", name=name, arguments=arguments)
 
 
-def test_every_call_of_a_reply_is_answered() -> None:
+def test_every_call_of_a_reply_gets_a_result() -> None:
     calls = [
         call(weight_kg=70, height_cm=175),
         call(number=2, weight_kg=70),
         call("no_such_tool", number=3),
         ToolCall(id="c4", name="body_mass_index", arguments={}, raw="{'weight_kg': 70"),
     ]
-    asked = turn(("Let me see.", calls))
-    assert isinstance(asked, Ask)
-    first, said, *results = asked.messages
-    assert first == OPENING[0]
-    assert (said["content"], list(said["tool_calls"])) == ("Let me see.", calls)
-    assert [each["tool_call_id"] for each in results] == ["c1", "c2", "c3", "c4"]
-    texts = [each["content"] for each in results]
+    request = turn(("Let me see.", calls))
+    assert isinstance(request, Ask)
+    opening, reply, *results = request.messages
+    assert opening == OPENING[0]
+    assert (reply["content"], list(reply["tool_calls"])) == ("Let me see.", calls)
+    assert [result["tool_call_id"] for result in results] == ["c1", "c2", "c3", "c4"]
+    texts = [result["content"] for result in results]
     assert texts[0] == "Body Mass Index (BMI) = 22.8571 kg/m^2"
     assert "missing required input: height" in texts[1]
     assert texts[2].startswith("Error: there is no tool 'no_such_tool'. Tools: ")
     assert "no JSON object" in texts[3]
-    assert len(asked.tools) == 10
+    assert len(request.tools) == 10
 
 
 def test_a_calculator_that_was_not_offered_is_no_tool() -> None:
     offered = {tool.name for tool in prompts().tools(BMI)}
     other = next(entry.slug for entry in CALCULATORS if entry.slug not in offered)
-    asked = turn(("", [call(other)]))
-    assert isinstance(asked, Ask)
-    assert f"there is no tool {other!r}" in asked.messages[-1]["content"]
+    request = turn(("", [call(other)]))
+    assert isinstance(request, Ask)
+    assert f"there is no tool {other!r}" in request.messages[-1]["content"]
 
 
 def test_turns_are_bounded_and_a_reply_without_calls_is_final() -> None:
-    calling = ("", [call(weight_kg=70, height_cm=175)])
-    assert isinstance(turn(calling, calling, turns=3), Ask)
-    assert turn(calling, calling, ("24.2", []), turns=5) == Done("24.2")
-    assert turn(calling, calling, ("so far", calling[1]), turns=3) == Done("so far")
+    calls = [call(weight_kg=70, height_cm=175)]
+    reply = ("", calls)
+    assert isinstance(turn(reply, reply, turns=3), Ask)
+    assert turn(reply, reply, ("24.2", []), turns=5) == Done("24.2")
+    assert turn(reply, reply, ("so far", calls), turns=3) == Done("so far")
 
 
-def scored(*answers: tuple[Item, Answer]) -> list[ItemScore]:
-    items, given = [each[0] for each in answers], [each[1] for each in answers]
-    return score_tool_items(MEDCALC_TOOLS, items, given)
+def scores_of(items: Sequence[Item], answers: Sequence[Answer]) -> list[ItemScore]:
+    return score_tool_items(MEDCALC_TOOLS, items, answers)
 
 
 def test_gold_scores_full_marks_on_the_demo() -> None:
     golds = [BENCHMARK.gold_answer(MEDCALC_TOOLS, item) for item in ITEMS]
-    for score in scored(*zip(ITEMS, golds, strict=True)):
-        assert all(score.values[name] in (1.0, pytest.approx(1.0)) for name in STEPS)
+    for score in scores_of(ITEMS, golds):
+        assert [score.values[name] for name in STEPS] == pytest.approx([1.0] * 5)
         assert score.values["accuracy"] == 1.0
         assert score.notes == ("right_call",)
 
 
 @needs_shared
 @pytest.mark.upstream
-def test_gold_scores_full_marks_on_every_released_row_whose_arguments_are_known(
-    tmp_path: Path,
-) -> None:
-    from medical_tasks.benchmarks.medcalc_bench.declarations import DATASET
-    from medical_tasks.data.fetching import build_dataset
-    from medical_tasks.data.task_data import load_task_data
-
-    source = SHARED / "data" / "medcalc" / "test_data_v1.csv"
-    build_dataset("medcalc_bench", source=source, config="v1.0", out=tmp_path)
-    items = load_task_data(MEDCALC_TOOLS, DATASET, data=tmp_path, config="v1.0").items
+def test_gold_scores_full_marks_on_every_row_of_v1_whose_arguments_are_known() -> None:
+    items = load_items(MEDCALC_TOOLS, list(read_rows("v1.0", "test", {"test": V1})))
     golds = [BENCHMARK.gold_answer(MEDCALC_TOOLS, item) for item in items]
-    known = 0
-    for item, score in zip(items, scored(*zip(items, golds, strict=True)), strict=True):
+    rows_with_arguments = 0
+    for item, score in zip(items, scores_of(items, golds), strict=True):
         rule = recompute_or_none(item.fields)
-        full = {"accuracy", "called", "right_tool"}
+        expected = {"accuracy", "called", "right_tool"}
         if rule is not None:
-            known += 1
-            full |= {"all_arguments_right"}
-            full |= {"arguments_right"} if score.weights["arguments_right"] else set()
-            full |= {"result_used"} if label_agrees(item.fields, rule.answer) else set()
-        assert {
-            name for name in (*STEPS, "accuracy") if score.values[name] == 1
-        } == full
-        assert not {0.0} & {score.values[name] for name in STEPS}
-    assert known == 1025  # measurements: of 1,047
+            rows_with_arguments += 1
+            expected.add("all_arguments_right")
+            if score.weights["arguments_right"]:
+                expected.add("arguments_right")
+            if label_agrees(item.fields, rule.answer):
+                expected.add("result_used")
+        metrics = (*STEPS, "accuracy")
+        assert {name for name in metrics if score.values[name] == 1} == expected
+        assert 0.0 not in [score.values[name] for name in STEPS]
+    assert rows_with_arguments == 1025  # of 1,047 (docs/medcalc_tools.md)
 
 
 @pytest.mark.parametrize(
@@ -223,15 +211,15 @@ def test_gold_scores_full_marks_on_every_released_row_whose_arguments_are_known(
         ),
     ],
 )
-def test_a_planted_error_is_found_where_it_was_made(
+def test_an_error_is_attributed_to_its_step(
     error: Error, values: Mapping[str, float], notes: Sequence[str]
 ) -> None:
     caller = Caller([BMI], {BMI.id: error})
-    (score,) = scored((BMI, caller.conversation(BMI)))
+    (score,) = scores_of([BMI], [caller.conversation(BMI)])
     assert {name: score.values[name] for name in values} == pytest.approx(values)
     assert len(score.notes) == len(notes)
     assert all(map(str.startswith, score.notes, notes))
-    if not values.get("right_tool", 1):  # later steps are of those who came so far
+    if not values.get("right_tool", 1):  # arguments of another tool have no score
         assert math.isnan(score.values["all_arguments_right"])
         assert score.weights["arguments_right"] == 0
 
@@ -250,19 +238,19 @@ def test_the_last_call_of_the_right_tool_counts_and_its_last_result() -> None:
             {"role": "assistant", "content": gold},
         ),
     )
-    (score,) = scored((BMI, answer))
+    (score,) = scores_of([BMI], [answer])
     assert all(score.values[name] == 1 for name in STEPS)
 
 
-def test_an_answer_of_which_only_the_text_is_known_has_no_calls_to_score() -> None:
+def test_an_answer_without_its_conversation_has_no_calls_to_score() -> None:
     text = BENCHMARK.gold_response(MEDCALC_TOOLS, BMI)
-    (score,) = scored((BMI, Answer(text=text)))
+    (score,) = scores_of([BMI], [Answer(text=text)])
     assert score.values["accuracy"] == 1
     assert all(math.isnan(score.values[name]) for name in STEPS)
     assert score.notes == ("calls_unknown",)
 
 
-def test_the_table_of_outcomes_counts_what_came_of_the_calls() -> None:
+def test_the_table_of_outcomes() -> None:
     notes = {"no_call": 1, "wrong_argument": 2, "argument_unit": 2, "right_call": 5}
     table = outcome_table(notes)
     assert table is not None

@@ -1,7 +1,4 @@
-"""A small construction for tests.
-
-Messages, notes and tables of codes that we wrote, and annotators who fill in sheets.
-"""
+"""A small construction for tests: invented messages, notes and tables of codes, and annotators who fill in sheets."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def write_sources(folder: Path) -> Path:
-    """Writes all the user has: posts.csv, notes.csv.gz, codes.csv.gz, titles.csv."""
+    """Writes the user's files: posts.csv, notes.csv.gz, codes.csv.gz, titles.csv."""
     folder.mkdir(parents=True, exist_ok=True)
     write_csv(
         folder / "posts.csv", ("id", "text", "forum"), [(*post, "x") for post in POSTS]
@@ -50,7 +47,7 @@ def construct(*words: object) -> int:
 
 
 def aligned(source: Path, folder: Path) -> Path:
-    """Does the steps up to the sheet of candidates."""
+    """Takes the steps up to the sheet of candidates."""
     assert (
         construct("filter", "--folder", folder, "--source", source / "posts.csv") == 0
     )
@@ -66,7 +63,7 @@ def aligned(source: Path, folder: Path) -> Path:
 
 
 def choose(folder: Path, **narratives: str) -> None:
-    """Chooses the best note of each message, with the message changed as is said."""
+    """Chooses the best note of each message; `narratives` are new texts of messages by id."""
 
     def change(row: dict[str, str]) -> dict[str, str]:
         mark = {"chosen": "Yes", "narrative": narratives.get(row["post_id"], "")}
@@ -105,7 +102,7 @@ def annotate(row: dict[str, str]) -> dict[str, str]:
 def first_round(
     source: Path, folder: Path, reviewers: str = "ann", overlap: int = 0
 ) -> list[Path]:
-    """Does everything up to filled sheets of the first round."""
+    """Takes all steps up to filled sheets of the first round."""
     aligned(source, folder)
     choose(folder)
     assert (

@@ -59,14 +59,18 @@ def folder(source: Path, tmp_path: Path) -> Path:
 
 
 def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
-    made = expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
-    assert (made["admissions"], made["codes"], made["without_description"]) == (3, 5, 1)
+    summary = expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
+    assert (
+        summary["admissions"],
+        summary["codes"],
+        summary["without_description"],
+    ) == (3, 5, 1)
     codes = load_admission_codes(folder)
     described = {
         name: [codes.titles[number] for number in codes.of(name)]
         for name in ("h1", "h2", "h4")
     }
-    # Both versions of a code say the same, once.
+    # Both versions of a code have the same description, listed once.
     assert described == {"h1": [TITLES[0][2]], "h2": [TITLES[2][2]], "h4": []}
     # MIMIC-III: one version, other names in capitals, admissions without a code.
     old = write_csv(
@@ -79,11 +83,11 @@ def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
         ("ICD9_CODE", "SHORT_TITLE", "LONG_TITLE"),
         [("5849", "x", "Kidney failure")],
     )
-    made = expand_notes(folder, old, book)
-    assert (made["admissions"], made["without_description"]) == (1, 0)
+    summary = expand_notes(folder, old, book)
+    assert (summary["admissions"], summary["without_description"]) == (1, 0)
     # Tables of different releases.
     bare = write_csv(
-        source / "bare.csv", ("hadm_id", "code"), [each[:2] for each in CODES]
+        source / "bare.csv", ("hadm_id", "code"), [code[:2] for code in CODES]
     )
     with pytest.raises(MedicalTasksError, match="has no column icd_version"):
         expand_notes(folder, bare, source / "titles.csv")
@@ -96,7 +100,7 @@ def test_codes_by_version_and_admission(source: Path, folder: Path) -> None:
         expand_notes(folder, bare, source / "none.csv")
 
 
-def test_descriptions_find_what_the_words_do_not(
+def test_descriptions_match_notes_without_common_words(
     source: Path, folder: Path, tmp_path: Path
 ) -> None:
     posts = write_csv(
@@ -108,8 +112,8 @@ def test_descriptions_find_what_the_words_do_not(
         [("x", "h1", "Albuterol was given."), ("y", "h3", "Was given.")],
     )
     bare, full = tmp_path / "bare", tmp_path / "full"
-    for place in (bare, full):
-        filter_posts(posts, place, keywords="ours")
+    for target in (bare, full):
+        filter_posts(posts, target, keywords="ours")
     with pytest.raises(
         MedicalTasksError, match="no note shares a word with any of the 1 messages"
     ):
@@ -123,16 +127,19 @@ def test_descriptions_find_what_the_words_do_not(
     assert load_post_codes(full) == {"p": ["Asthma, unspecified"]}
     expand_notes(full, source / "codes.csv.gz", source / "titles.csv")
     align_posts(notes, full)
-    # h3 was coded as asthma; "unspecified" stands with both.
-    assert [each.values["note_id"] for each in load_candidates(full)] == ["y", "x"]
+    # h3 was coded as asthma; both descriptions have "unspecified".
+    assert [candidate.values["note_id"] for candidate in load_candidates(full)] == [
+        "y",
+        "x",
+    ]
 
 
 def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
     folder = aligned(source, tmp_path / "own")
     rows = read_cells(folder / "candidates.csv")
     names = ("index", "post_id", "rank", "note_id", "chosen")
-    found = [[row[name] for name in names] for row in rows]
-    assert found == [
+    actual = [[row[name] for name in names] for row in rows]
+    assert actual == [
         ["1", "m1", "1", "n1", ""],
         ["2", "m2", "1", "n2", ""],
         ["3", "m4", "1", "n3", ""],
@@ -159,7 +166,7 @@ def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
         not in (folder / "align.json").read_text()
         + (folder / "candidates.jsonl").read_text()
     )
-    # Again: as it is. Then nothing that it was made with may change.
+    # The same settings again change nothing; after that no input may change.
     before = {path: path.read_bytes() for path in files}
     align_posts(source / "notes.csv.gz", folder, top=2)
     assert {path: path.read_bytes() for path in files} == before
@@ -167,11 +174,11 @@ def test_the_sheet_of_candidates(source: Path, tmp_path: Path) -> None:
         align_posts(source / "notes.csv.gz", folder, top=3)
     with pytest.raises(MedicalTasksError, match="notes were aligned already"):
         expand_notes(folder, source / "codes.csv.gz", source / "titles.csv")
-    # The order of rows plays no part.
+    # The order of rows does not matter.
     write_csv(
         source / "notes.csv.gz",
         ("text", "hadm_id", "note_id"),
-        [each[::-1] for each in reversed(NOTES)],
+        [note[::-1] for note in reversed(NOTES)],
     )
     assert read_lines(folder / "candidates.jsonl") == read_lines(
         aligned(source, tmp_path / "two") / "candidates.jsonl"
@@ -188,9 +195,9 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
     notes = enumerate((*kinds, ("", "Discharge summary", "")), start=1)
     rows = [(str(number), "9", *kind, f"She {SECRET}.") for number, kind in notes]
     path = write_csv(tmp_path / "NOTEEVENTS.csv.gz", header, rows)
-    found = [(each.id, each.hadm_id, each.document_id) for each in read_notes(path)]
-    assert found == [("2", "77", "77_2"), ("4", "", "4")]
-    assert [each.id for each in read_notes(path, only={"1", "4"})] == ["4"]
+    actual = [(note.id, note.hadm_id, note.document_id) for note in read_notes(path)]
+    assert actual == [("2", "77", "77_2"), ("4", "", "4")]
+    assert [note.id for note in read_notes(path, only={"1", "4"})] == ["4"]
     with pytest.raises(
         MedicalTasksError,
         match="has no note with the requested ids, or none of the category 'Discharge summary'",
@@ -222,7 +229,7 @@ def test_notes_of_mimic_iii(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_notes_that_are_none(folder: Path, content: bytes, message: str) -> None:
+def test_invalid_files_of_notes(folder: Path, content: bytes, message: str) -> None:
     path = folder / "broken.csv"
     path.write_bytes(content)
     with pytest.raises(MedicalTasksError, match=message) as caught:
@@ -268,7 +275,7 @@ def ranked(
     return ranking.best()
 
 
-def test_by_hand_and_nothing_to_find() -> None:
+def test_a_score_by_hand_and_no_match() -> None:
     # Two notes of 2 and 4 words, a in one of them: idf ln(1 + 1.5/1.5) = ln 2; its norm
     # 1.5 (0.25 + 0.75 * 2/3).
     (hits,) = ranked(
@@ -283,7 +290,7 @@ def test_by_hand_and_nothing_to_find() -> None:
     st.lists(WORDS.filter(bool), min_size=1, max_size=4),
     st.lists(WORDS.filter(bool), min_size=1, max_size=14),
 )
-def test_scores_are_those_of_bm25s(
+def test_scores_equal_those_of_bm25s(
     queries: list[list[str]], notes: list[list[str]]
 ) -> None:
     bm25s = importlib.import_module("bm25s")
@@ -298,14 +305,16 @@ def test_scores_are_those_of_bm25s(
     library.index((ids, vocabulary), create_empty_token=False, show_progress=False)
     keyed = [(f"{number:02}", words) for number, words in enumerate(notes)]
     for query, hits in zip(queries, ranked(queries, keyed, len(notes)), strict=True):
-        known = [word for word in query if word in vocabulary]
-        scores = library.get_scores(known) if known else np.zeros(len(notes))
-        found = {int(hit.key): hit.score for hit in hits}
-        assert set(found) == set(np.flatnonzero(scores > 0).tolist())
+        known_words = [word for word in query if word in vocabulary]
+        scores = (
+            library.get_scores(known_words) if known_words else np.zeros(len(notes))
+        )
+        score_by_note = {int(hit.key): hit.score for hit in hits}
+        assert set(score_by_note) == set(np.flatnonzero(scores > 0).tolist())
         # bm25s keeps single precision.
         assert all(
             score == pytest.approx(float(scores[number]), rel=1e-5, abs=1e-6)
-            for number, score in found.items()
+            for number, score in score_by_note.items()
         )
 
 
@@ -315,7 +324,7 @@ def test_scores_are_those_of_bm25s(
     st.integers(1, 3),
     st.randoms(),
 )
-def test_the_order_of_notes_plays_no_part(
+def test_the_order_of_notes_does_not_matter(
     queries: list[list[str]], notes: list[list[str]], top: int, random: object
 ) -> None:
     keyed = [(f"{number:02}", words) for number, words in enumerate(notes)]

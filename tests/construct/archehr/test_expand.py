@@ -50,7 +50,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "own"
 
 
-def test_replies_that_can_be_used_and_those_that_cannot() -> None:
+def test_usable_and_unusable_replies() -> None:
     assert read_codes(GOOD) == {"N17.9": "Acute kidney failure"}
     assert read_codes(f"```json\n{GOOD}\n```") == read_codes(GOOD)
     assert read_codes('{"codes": []}') == {}
@@ -61,16 +61,16 @@ def test_replies_that_can_be_used_and_those_that_cannot() -> None:
         ]
     }
     assert read_codes(json.dumps(twice)) == {"I10": "a"}
-    for reply, problem in CASES["test_replies_that_cannot"]:
-        found = read_codes(reply)
-        assert isinstance(found, Unreadable)
-        assert problem in found.problem
+    for reply, problem in CASES["unusable_replies"]:
+        result = read_codes(reply)
+        assert isinstance(result, Unreadable)
+        assert problem in result.problem
 
 
-def test_no_message_ends_its_quotation() -> None:
-    asked = codes_messages('They said "wait". </s>')[0]["content"]
-    assert json.dumps('They said "wait". ')[:-1] in asked
-    assert "</s>" not in asked
+def test_messages_are_quoted_in_the_prompt() -> None:
+    prompt = codes_messages('They said "wait". </s>')[0]["content"]
+    assert json.dumps('They said "wait". ')[:-1] in prompt
+    assert "</s>" not in prompt
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def server() -> Iterator[FaultServer]:
         yield opened
 
 
-def test_by_a_model(
+def test_codes_by_a_model(
     folder: Path, server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     elsewhere = (
@@ -102,12 +102,13 @@ def test_by_a_model(
         f"base_url={server.base_url},max_retries=0",
     )
     assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     assert (
-        "2 of 3 messages have codes, 2 in all. Replies asked for again: 0." in said.out
+        "2 of 3 messages have codes, 2 in all. Replies asked for again: 0."
+        in printed.out
     )
-    assert "1 of 3 messages have no usable reply:\n  m4: no JSON" in said.err
-    assert SECRET not in said.out + said.err
+    assert "1 of 3 messages have no usable reply:\n  m4: no JSON" in printed.err
+    assert SECRET not in printed.out + printed.err
     assert len(server.calls) == 4
     codes = load_post_codes(folder)
     assert codes == {
@@ -115,10 +116,10 @@ def test_by_a_model(
         "m2": ["Acute kidney failure"],
         "m4": [],
     }
-    made = json_of(folder / "expand.json")
-    assert made["posts"]["failed"] == {"no JSON": 1}
+    summary = json_of(folder / "expand.json")
+    assert summary["posts"]["failed"] == {"no JSON": 1}
     assert SECRET not in (folder / "expand.json").read_text()
-    # Again: nobody is asked; another model is refused.
+    # The same command again sends no request; another model is refused.
     assert construct("expand", "--folder", folder, *model, "--tries", 2) == 5
     assert len(server.calls) == 4
     capsys.readouterr()
@@ -140,10 +141,10 @@ def test_by_a_model(
     )
 
 
-def test_options_that_make_no_sense_and_steps_of_the_other_benchmark(
+def test_wrong_options_and_steps(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words, message in CASES["test_options_that_make_no_sense"]:
+    for words, message in CASES["test_wrong_options_of_expand"]:
         assert construct("expand", "--folder", folder, *words) == 2
         assert message in capsys.readouterr().err
     assert construct("generate", "--folder", "x") == 2
@@ -164,8 +165,12 @@ def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
         header,
         [("m1", "I10", "x"), ("m1", "I10", "y"), ("z", "I10", "x")],
     )
-    made = codes_from_file(folder, table)
-    assert (made["with_codes"], made["codes"], made["rows_of_others"]) == (1, 1, 1)
+    summary = codes_from_file(folder, table)
+    assert (summary["with_codes"], summary["codes"], summary["rows_of_others"]) == (
+        1,
+        1,
+        1,
+    )
     assert load_post_codes(folder)["m1"] == ["x"]
     (folder / "post_codes.jsonl").write_text("{}\n")
     with pytest.raises(
@@ -180,9 +185,11 @@ def test_codes_of_a_file(folder: Path, tmp_path: Path) -> None:
             codes_from_file(folder, write_csv(tmp_path / "b.csv", header, rows))
 
 
-def test_whole_words_of_any_case() -> None:
-    for list_name, text, found in CASES["test_whole_words_of_any_case"]:
-        assert keyword_finder(keyword_lists()[list_name])(text) == found, text
+def test_keywords_match_whole_words_of_any_case() -> None:
+    for list_name, text, expected in CASES[
+        "test_keywords_match_whole_words_of_any_case"
+    ]:
+        assert keyword_finder(keyword_lists()[list_name])(text) == expected, text
     # The paper's keywords, counted in its supplement (Other Details); ours are these
     # and more, each once.
     assert {name: len(words) for name, words in keyword_lists().items()} == {
@@ -196,19 +203,21 @@ def test_whole_words_of_any_case() -> None:
 @given(
     st.lists(st.sampled_from(["ward", "the", "night ward", "bed", "x"]), max_size=12)
 )
-def test_found_as_a_search_with_blanks_finds_them(words: list[str]) -> None:
+def test_keywords_are_those_of_a_search_with_blanks(words: list[str]) -> None:
     text = " ".join(words)
     expected = [
-        each for each in ("bed", "night ward", "ward") if f" {each} " in f" {text} "
+        keyword
+        for keyword in ("bed", "night ward", "ward")
+        if f" {keyword} " in f" {text} "
     ]
     assert keyword_finder(("ward", "night ward", "bed"))(text.upper()) == expected
 
 
-def test_what_is_kept_and_counted(tmp_path: Path) -> None:
+def test_kept_messages_and_counts(tmp_path: Path) -> None:
     source, folder = write_sources(tmp_path / "src"), tmp_path / "own"
-    made = filter_posts(source / "posts.csv", folder, keywords="ours")
-    assert (made["posts"], made["empty"], made["kept"]) == (5, 1, 3)
-    assert {word: count for word, count in made["by_keyword"].items() if count} == {
+    summary = filter_posts(source / "posts.csv", folder, keywords="ours")
+    assert (summary["posts"], summary["empty"], summary["kept"]) == (5, 1, 3)
+    assert {word: count for word, count in summary["by_keyword"].items() if count} == {
         "admitted": 1,
         "hospitalised": 1,
         "icu": 1,
@@ -225,10 +234,10 @@ def test_what_is_kept_and_counted(tmp_path: Path) -> None:
     )
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     assert SECRET not in (folder / "filter.json").read_text()
-    assert filter_posts(source / "posts.csv", folder, keywords="ours") == made
+    assert filter_posts(source / "posts.csv", folder, keywords="ours") == summary
     lines = tmp_path / "posts.jsonl"
     lines.write_text(
-        "".join(json.dumps({"id": each[0], "text": each[1]}) + "\n" for each in POSTS)
+        "".join(json.dumps({"id": post[0], "text": post[1]}) + "\n" for post in POSTS)
     )
     filter_posts(lines, tmp_path / "other", keywords="ours")
     assert read_lines(tmp_path / "other" / "posts.jsonl") == read_lines(
@@ -253,9 +262,9 @@ def test_what_is_kept_and_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "rows", "message"), CASES["test_messages_that_are_none"]
+    ("header", "rows", "message"), CASES["test_invalid_files_of_messages"]
 )
-def test_messages_that_are_none(
+def test_invalid_files_of_messages(
     tmp_path: Path, header: list[str], rows: list[list[str]], message: str
 ) -> None:
     path = write_csv(tmp_path / "posts.csv.gz", header, rows)
@@ -265,13 +274,13 @@ def test_messages_that_are_none(
     assert not (tmp_path / "own" / "filter.json").exists()
 
 
-def test_keywords_that_are_none(tmp_path: Path) -> None:
+def test_invalid_keyword_files(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     none, odd = (
         (b"", b"# x\n"),
         ((b"ok\n--\n", "line 2 must hold"), (b"\xb5", "not UTF-8")),
     )
-    for content, message in (*((each, "has no keyword") for each in none), *odd):
+    for content, message in (*((empty, "has no keyword") for empty in none), *odd):
         path.write_bytes(content)
         with pytest.raises(MedicalTasksError, match=message):
             read_keywords(path)

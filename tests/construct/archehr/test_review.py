@@ -1,4 +1,4 @@
-"""Sheets read back: excerpts and agreement."""
+"""Agreement of imported sheets, and the excerpts of notes."""
 
 from __future__ import annotations
 
@@ -52,46 +52,46 @@ E, S, N = LABELS
 
 
 def number(figure: Figure, name: str = "value") -> float:
-    """A number of an estimate that must be there."""
+    """Returns a number of an estimate that must have one."""
     value = figure[name]
     assert value is not None
     return value
 
 
-def test_the_papers_first_review() -> None:
+def test_first_review_of_the_paper() -> None:
     # Results: 2653 of 3450 agree; of 797 edits 318 from essential to supplementary, 212
     # to not-relevant. The rest is ours.
     before = [E] * 318 + [E] * 212 + [S] * 267 + [N] * 2653
     after = [S] * 318 + [N] * 212 + [N] * 267 + [N] * 2653
     clusters = [str(number % 134) for number in range(3450)]
-    made = label_agreement(before, after, clusters)
-    assert (made["agreed"], made["sentences"]) == (2653, 3450)
+    agreement = label_agreement(before, after, clusters)
+    assert (agreement["agreed"], agreement["sentences"]) == (2653, 3450)
     # the paper prints 77.1 %, and 2653/3450 is 76.9 %
-    assert f"{made['agreement']['value']:.3f}" == "0.769"
+    assert f"{agreement['agreement']['value']:.3f}" == "0.769"
     assert (
-        number(made["agreement"], "ci_low")
+        number(agreement["agreement"], "ci_low")
         < 0.769
-        < number(made["agreement"], "ci_high")
+        < number(agreement["agreement"], "ci_high")
     )
     edits = [
         (
-            each["before"],
-            each["after"],
-            each["count"],
-            round(number(each["of_edits"]), 3),
+            edit["before"],
+            edit["after"],
+            edit["count"],
+            round(number(edit["of_edits"]), 3),
         )
-        for each in made["edits"]
+        for edit in agreement["edits"]
     ]
     assert edits == [(E, S, 318, 0.399), (S, N, 267, 0.335), (E, N, 212, 0.266)]
 
 
-def test_by_hand() -> None:
+def test_agreement_by_hand() -> None:
     # Observed 3/4; by chance (2*1 + 1*2 + 1*1)/16 = 5/16; kappa (12/16 - 5/16) /
     # (11/16) = 7/11.
-    made = label_agreement([E, E, S, N], [E, S, S, N], ["1", "1", "2", "2"])
-    assert made["kappa"]["value"] == pytest.approx(7 / 11)
-    assert made["agreement"]["value"] == 0.75
-    assert made["edits"][0]["count"] == 1
+    agreement = label_agreement([E, E, S, N], [E, S, S, N], ["1", "1", "2", "2"])
+    assert agreement["kappa"]["value"] == pytest.approx(7 / 11)
+    assert agreement["agreement"]["value"] == 0.75
+    assert agreement["edits"][0]["count"] == 1
     # chance leaves nothing to correct
     assert label_agreement([N], [N], ["1"])["kappa"]["value"] is None
     assert label_agreement([N], [N], ["1"])["edits"] == []
@@ -103,16 +103,19 @@ def test_by_hand() -> None:
     ]
     assert alike["value"] == alone["value"] == 0.5
     widths = [
-        number(each, "ci_high") - number(each, "ci_low") for each in (alone, alike)
+        number(interval, "ci_high") - number(interval, "ci_low")
+        for interval in (alone, alike)
     ]
     assert widths[0] < widths[1]
-    # Words that were kept.
-    for text, edited, kept in CASES["test_words_that_were_kept"]:
+
+
+def test_retained_words() -> None:
+    for text, edited, kept in CASES["retained_words"]:
         assert list(retained_words(text, edited)) == kept, text
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_laws_of_what_was_kept(before: str, after: str) -> None:
+def test_laws_of_retained_words(before: str, after: str) -> None:
     kept, words = retained_words(before, after)
     assert 0 <= kept <= words == len(list(content_words(before)))
     assert retained_words(before, f"{after} {before}")[0] == words
@@ -135,8 +138,8 @@ def case(name: str, labels: str, answer: str = "") -> OwnCase:
             phrases=("Why?",),
             question="Why so?",
             labels={
-                each.id: spelt[label]
-                for each, label in zip(sentences, labels, strict=True)
+                sentence.id: spelt[label]
+                for sentence, label in zip(sentences, labels, strict=True)
             },
             answer=(AnswerSentence(id="1", text=answer, citations=()),)
             if answer
@@ -145,7 +148,7 @@ def case(name: str, labels: str, answer: str = "") -> OwnCase:
     )
 
 
-def test_rounds_over_the_cases_that_both_have() -> None:
+def test_agreement_of_rounds_on_their_common_cases() -> None:
     before = {
         "1": case("1", "een", "Aorta ruptured suddenly."),
         "2": case("2", "ss"),
@@ -159,14 +162,18 @@ def test_rounds_over_the_cases_that_both_have() -> None:
         after["2"],
         annotation=replace(after["2"].annotation, question="How?", phrases=()),
     )
-    made = round_agreement(before, after)
-    assert (made["cases"], made["labels"]["agreed"], made["labels"]["sentences"]) == (
+    review = round_agreement(before, after)
+    assert (
+        review["cases"],
+        review["labels"]["agreed"],
+        review["labels"]["sentences"],
+    ) == (
         2,
         3,
         5,
     )
-    assert (made["questions_changed"], made["focus_changed"]) == (1, 1)
-    answers = made["answers"]
+    assert (review["questions_changed"], review["focus_changed"]) == (1, 1)
+    answers = review["answers"]
     assert (
         answers["answers"],
         answers["changed"],
@@ -203,20 +210,20 @@ def test_on_the_command_line(
     assert construct("import", "--folder", folder, path) == 0
     capsys.readouterr()
     assert construct("agreement", "--folder", folder) == 0
-    said = capsys.readouterr().out
-    # All three cases by both, 12 sentences of whole notes, of which three labels
+    output = capsys.readouterr().out
+    # Both annotate all three cases, 12 sentences of whole notes, and three labels
     # differ.
-    assert "Round 1, ann and ben: the same label 75.0 %" in said
-    assert "(9/12), Cohen's kappa" in said
-    made = measure_agreement(folder)
-    first, second = made["rounds"]
+    assert "Round 1, ann and ben: the same label 75.0 %" in output
+    assert "(9/12), Cohen's kappa" in output
+    agreement = measure_agreement(folder)
+    first, second = agreement["rounds"]
     assert (first["against_round_before"], len(first["among_annotators"])) == (None, 1)
     assert second["against_round_before"] is not None
     changed = second["against_round_before"]["labels"]
     essential = changed["sentences"] - changed["agreed"]
-    assert "essential to supplementary: 100.0 %" in said
-    assert f"[{essential}/{essential}]" in said
-    assert "0 of 3 answers changed" in said
+    assert "essential to supplementary: 100.0 %" in output
+    assert f"[{essential}/{essential}]" in output
+    assert "0 of 3 answers changed" in output
     (folder / "round_2" / "cases.jsonl").write_text("{}")
     with pytest.raises(
         MedicalTasksError, match=r"cases.jsonl: was changed or moved away"
@@ -226,12 +233,15 @@ def test_on_the_command_line(
 
 def test_headings_paragraphs_and_wrapped_lines() -> None:
     sentences = split_note(NOTES[0][2])
-    assert [(each.id, each.paragraph_id, each.text) for each in sentences[:3]] == [
+    assert [
+        (sentence.id, sentence.paragraph_id, sentence.text)
+        for sentence in sentences[:3]
+    ] == [
         ("1", "0", "Brief Hospital Course:"),
         ("2", "0", "She came with acute renal failure."),
         ("3", "0", "Furosemide was stopped since creatinine rose to 4.1."),
     ]
-    assert [each.paragraph_id for each in sentences] == [
+    assert [sentence.paragraph_id for sentence in sentences] == [
         "0",
         "0",
         "0",
@@ -250,14 +260,14 @@ def test_headings_paragraphs_and_wrapped_lines() -> None:
     )
     assert split_note(" \n\n\x0c\r\n") == ()
     assert [
-        each.text
-        for each in split_note("The plan, as said before by all of us here:\nrest.")
+        sentence.text
+        for sentence in split_note("The plan, as said before by all of us here:\nrest.")
     ] == ["The plan, as said before by all of us here: rest."]
     # Paragraphs without any wanted sentence go.
     sentences = split_note("One here. Two here.\n\nThree here. Four here.\n\nFive.")
-    assert [each.id for each in kept_paragraphs(sentences, {"3"})] == ["3", "4"]
+    assert [sentence.id for sentence in kept_paragraphs(sentences, {"3"})] == ["3", "4"]
     assert kept_paragraphs(sentences, set()) == ()
-    # Phrases stand one behind the other where they can.
+    # Each phrase follows the one before it where possible.
     assert phrase_offsets("why? and why? so", ("why?", "why?", "so", "and", "no")) == [
         0,
         9,
@@ -279,12 +289,13 @@ def test_no_word_is_lost_and_the_builder_agrees(text: str) -> None:
     expected = (
         text.replace("\x0b", " ").replace("\x0c", " ").replace("\x1f", " ").split()
     )
-    assert " ".join(each.text for each in sentences).split() == expected
-    assert [each.id for each in sentences] == [
+    assert " ".join(sentence.text for sentence in sentences).split() == expected
+    assert [sentence.id for sentence in sentences] == [
         str(number + 1) for number in range(len(sentences))
     ]
     assert all(
-        each.text == " ".join(each.text.split()) and each.text for each in sentences
+        sentence.text == " ".join(sentence.text.split()) and sentence.text
+        for sentence in sentences
     )
     places = offsets(sentences)
     assert excerpt_problem(excerpt_text(sentences), sentences) is None

@@ -45,9 +45,9 @@ CASES = tables(__file__, "rounds")
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three cases, annotated by ann and ben, one of them by both; nothing is imported yet."""
-    place = tmp_path_factory.mktemp("filled")
-    first_round(write_sources(place / "src"), place / "own", "ann,ben", 1)
-    return place / "own"
+    folder = tmp_path_factory.mktemp("filled")
+    first_round(write_sources(folder / "src"), folder / "own", "ann,ben", 1)
+    return folder / "own"
 
 
 @pytest.fixture
@@ -62,19 +62,19 @@ def sheets(folder: Path, number: int = 1, names: str = "ann,ben") -> list[Path]:
     ]
 
 
-def take(folder: Path, **options: object) -> RoundReview:
+def import_all(folder: Path, **options: object) -> RoundReview:
     return import_sheets(folder, sheets(folder), ReviewOptions(**options))  # type: ignore[arg-type]
 
 
-def refused(folder: Path) -> str:
+def import_error(folder: Path) -> str:
     with pytest.raises(UsageError) as caught:
-        take(folder)
+        import_all(folder)
     assert SECRET not in str(caught.value)
     assert not (folder / "release").exists()
     return str(caught.value)
 
 
-def edit(folder: Path, kind: str, number: str, cells: dict[str, str]) -> None:
+def edit_row(folder: Path, kind: str, number: str, cells: dict[str, str]) -> None:
     """Edits a row of the first case in every sheet it is in."""
     for path in sheets(folder):
         edit_sheet(
@@ -127,21 +127,23 @@ def test_a_release_that_the_builder_reads(
     assert list(out.rglob("*.parquet"))
     assert list(rows) == ["1", "2", "3"]
     assert rows["1"] == CASES["first_row"]
-    # Of the second note the first paragraph is gone, so its second sentence is the
-    # first, in the answer too.
+    # The second note loses its first paragraph, so its second sentence becomes the
+    # first, also in the answer's citations.
     assert (rows["2"]["sentence_ids"], rows["2"]["answer_citations"]) == (["1"], ["1"])
 
 
 def test_rounds_follow_each_other(folder: Path) -> None:
-    take(folder, note_source="mimic-iii", dev=1)
+    import_all(folder, note_source="mimic-iii", dev=1)
     splits = {split: set(released(folder, split)) for split in ("dev", "test")}
     assert (len(splits["dev"]), len(splits["test"])) == (1, 2)
     export_sheets(folder, ("eve",))
     rows = read_cells(sheets(folder, 2, "eve")[0])
-    one = {(row["kind"], row["number"]): row for row in rows if row["case_id"] == "1"}
-    assert one["sentence", "3"]["relevance"] == "essential"
-    assert one["focus", "1"]["text"] == FOCUS["1"]
-    assert one["answer", "1"]["citations"] == "|3|"
+    first_case = {
+        (row["kind"], row["number"]): row for row in rows if row["case_id"] == "1"
+    }
+    assert first_case["sentence", "3"]["relevance"] == "essential"
+    assert first_case["focus", "1"]["text"] == FOCUS["1"]
+    assert first_case["answer", "1"]["citations"] == "|3|"
     assert {row["round"] for row in rows} == {"2"}
 
     def review(row: dict[str, str]) -> dict[str, str] | None:
@@ -157,11 +159,11 @@ def test_rounds_follow_each_other(folder: Path) -> None:
         return row | changed.get(key, {})
 
     edit_sheet(sheets(folder, 2, "eve")[0], review)
-    made = import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
-    assert made["labels"] == {"essential": 2, "supplementary": 1, "not-relevant": 6}
-    assert (made["without_essential"], made["without_answer"]) == (1, 0)
-    assert made["answers_missing_essential"] == 1
-    # What is not said again stays: splits and mapping.
+    imported = import_sheets(folder, sheets(folder, 2, "eve"), ReviewOptions())
+    assert imported["labels"] == {"essential": 2, "supplementary": 1, "not-relevant": 6}
+    assert (imported["without_essential"], imported["without_answer"]) == (1, 0)
+    assert imported["answers_missing_essential"] == 1
+    # Splits and mapping stay as they are unless they are changed.
     assert {split: set(released(folder, split)) for split in ("dev", "test")} == splits
     row = (released(folder) | released(folder, "dev"))["1"]
     assert (row["source"], row["answer_citations"], row["clinician_answer"]) == (
@@ -177,18 +179,20 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     )
     fields = ("case_id", "kind", "field", "before", "after")
     assert (
-        sorted([each[name] for name in fields] for each in history) == CASES["history"]
+        sorted([entry[name] for name in fields] for entry in history)
+        == CASES["history"]
     )
     answer = next(
-        each for each in history if (each["kind"], each["field"]) == ("answer", "text")
+        entry
+        for entry in history
+        if (entry["kind"], entry["field"]) == ("answer", "text")
     )
     assert (answer["reviewer"], answer["sheet"], answer["row"]) == (
         "eve",
         "eve.csv",
         rows.index(third) + 2,
     )
-    # A sheet of another round is told, and all cases in the split for development are
-    # too many.
+    # A sheet of another round is refused, and so are too many cases in the split dev.
     export_sheets(folder, ("eve",))
     with pytest.raises(
         MedicalTasksError,
@@ -212,8 +216,8 @@ def test_rounds_follow_each_other(folder: Path) -> None:
     }
 
 
-def test_as_spreadsheets_save_them(folder: Path) -> None:
-    take(folder)
+def test_sheets_as_spreadsheets_save_them(folder: Path) -> None:
+    import_all(folder)
     before = {
         path: path.read_bytes() for path in (folder / "release" / "test").iterdir()
     }
@@ -228,29 +232,29 @@ def test_as_spreadsheets_save_them(folder: Path) -> None:
             for line in lines
         )
         path.write_bytes(("\ufeff" + text).encode())
-    take(folder)
+    import_all(folder)
     assert {
         path: path.read_bytes() for path in (folder / "release" / "test").iterdir()
     } == before
 
 
 @pytest.mark.parametrize(
-    ("kind", "number", "cells", "message"), CASES["test_rows_that_are_wrong"]
+    ("kind", "number", "cells", "message"), CASES["test_wrong_rows"]
 )
-def test_rows_that_are_wrong(
+def test_wrong_rows(
     folder: Path, kind: str, number: str, cells: dict[str, str], message: str
 ) -> None:
-    edit(folder, kind, number, cells)
-    assert message in refused(folder)
+    edit_row(folder, kind, number, cells)
+    assert message in import_error(folder)
 
 
-def test_nothing_is_left_of_a_note_and_blank_sentences_can_be_not_relevant(
+def test_a_note_without_relevant_sentences_and_blank_relevance(
     folder: Path,
 ) -> None:
     before = {path: path.read_bytes() for path in sheets(folder)}
     for number in ("3", "7"):
-        edit(folder, "sentence", number, {"relevance": "not relevant"})
-    assert "every sentence is not-relevant in the sheet of" in refused(folder)
+        edit_row(folder, "sentence", number, {"relevance": "not relevant"})
+    assert "every sentence is not-relevant in the sheet of" in import_error(folder)
     for path, content in before.items():
         path.write_bytes(content)
     for path in sheets(folder):
@@ -258,21 +262,21 @@ def test_nothing_is_left_of_a_note_and_blank_sentences_can_be_not_relevant(
             path,
             lambda row: row | ({"relevance": ""} if row["relevance"] == "n" else {}),
         )
-    assert "is empty" in refused(folder)
-    made = take(folder, blank_not_relevant=True)
-    assert made["labels"] == {"essential": 3, "supplementary": 0, "not-relevant": 6}
+    assert "is empty" in import_error(folder)
+    review = import_all(folder, blank_not_relevant=True)
+    assert review["labels"] == {"essential": 3, "supplementary": 0, "not-relevant": 6}
 
 
-def test_a_sheet_that_is_missing(folder: Path) -> None:
+def test_a_missing_sheet(folder: Path) -> None:
     shares = json_of(folder / "round_1" / "shares.json")
     with pytest.raises(
         MedicalTasksError, match="no sheet of ben is among the files; .* --partial"
     ):
         import_sheets(folder, sheets(folder)[:1], ReviewOptions())
-    made = import_sheets(folder, sheets(folder)[:1], ReviewOptions(partial=True))
+    review = import_sheets(folder, sheets(folder)[:1], ReviewOptions(partial=True))
     own = [name for name, first in shares["first"].items() if first == "ann"]
     assert sorted(released(folder)) == sorted(own)
-    assert (made["cases"], made["without_sheets_of"]) == (len(own), ["ben"])
+    assert (review["cases"], review["without_sheets_of"]) == (len(own), ["ben"])
 
 
 def test_the_first_annotator_of_a_case_decides(folder: Path) -> None:
@@ -294,17 +298,17 @@ def test_the_first_annotator_of_a_case_decides(folder: Path) -> None:
                 )
             ),
         )
-    take(folder)
+    import_all(folder)
     assert (
         released(folder)[both]["clinician_question"] == f"By {shares['first'][both]}?"
     )
     marks = Counter(
-        each["case_id"] for each in read_lines(folder / "round_1" / "marks.jsonl")
+        mark["case_id"] for mark in read_lines(folder / "round_1" / "marks.jsonl")
     )
     assert marks[both] == 2
 
 
-def test_sheets_in_work_are_never_written_over(folder: Path) -> None:
+def test_edited_sheets_are_never_overwritten(folder: Path) -> None:
     before = {path: path.read_bytes() for path in sheets(folder)}
     export_sheets(folder, ("ann", "ben"), overlap=1)
     assert {path: path.read_bytes() for path in sheets(folder)} == before
@@ -319,19 +323,20 @@ def test_sheets_in_work_are_never_written_over(folder: Path) -> None:
         export_sheets(folder, ("ann", "ben"), overlap=1)
     assert SECRET not in str(caught.value)
     (folder / "round_0" / "cases.jsonl").write_text("{}\n")
-    assert "was changed after the sheets of round 1 were written from it" in refused(
-        folder
+    assert (
+        "was changed after the sheets of round 1 were written from it"
+        in import_error(folder)
     )
 
 
-def test_choosing(tmp_path: Path) -> None:
+def test_chosen_cases(tmp_path: Path) -> None:
     folder = aligned(write_sources(tmp_path / "src"), tmp_path / "own")
     with pytest.raises(MedicalTasksError, match="no row is chosen"):
         chosen_cases(folder)
     choose(folder, m2="My father  got a stent.")
     cases = chosen_cases(folder)
-    found = [(case.id, case.post_id, case.document_id) for case in cases]
-    assert found == [("1", "m1", "h1"), ("2", "m2", "h2"), ("3", "m4", "h3")]
+    actual = [(case.id, case.post_id, case.document_id) for case in cases]
+    assert actual == [("1", "m1", "h1"), ("2", "m2", "h2"), ("3", "m4", "h3")]
     assert cases[1].narrative == "My father got a stent."
     (folder / "notes" / "n1.txt").rename(folder / "moved")
     with pytest.raises(MedicalTasksError, match=r"n1.txt: no such file. Align again"):
@@ -351,11 +356,11 @@ def test_choosing(tmp_path: Path) -> None:
     assert SECRET not in str(caught.value)
 
 
-def test_all_that_can_hold_words_is_closed(
+def test_only_the_owner_can_read_files_with_text(
     folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     for path in sheets(folder):
-        path.chmod(0o600)  # the editing program's business
+        path.chmod(0o600)  # as the editing program should
     (folder / "candidates.csv").chmod(0o600)
     assert construct("import", "--folder", folder, *sheets(folder)) == 0
     assert construct("agreement", "--folder", folder) == 0
@@ -365,10 +370,10 @@ def test_all_that_can_hold_words_is_closed(
     assert {
         stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_dir()
     } == {0o700}
-    told = tmp_path / "told"
-    told.mkdir()
+    printed = tmp_path / "printed"
+    printed.mkdir()
     captured = capsys.readouterr()
-    (told / "said.txt").write_text(captured.out + captured.err)
+    (printed / "output.txt").write_text(captured.out + captured.err)
     recipes = [
         "filter",
         "expand",
@@ -378,13 +383,14 @@ def test_all_that_can_hold_words_is_closed(
         "round_1/review",
     ]
     for name in recipes:
-        (told / f"{name.replace('/', '_')}.json").write_bytes(
+        (printed / f"{name.replace('/', '_')}.json").write_bytes(
             (folder / f"{name}.json").read_bytes()
         )
-    assert all(SECRET not in path.read_text() for path in told.iterdir())
+    assert all(SECRET not in path.read_text() for path in printed.iterdir())
     for source in ("posts.jsonl", "candidates.csv"):
         assert (
-            check_leaks(told, source_files(str(folder / source)), words=6).found == {}
+            check_leaks(printed, source_files(str(folder / source)), words=6).found
+            == {}
         )
         assert check_leaks(
             folder / "round_0" / "cases.jsonl",
@@ -393,9 +399,7 @@ def test_all_that_can_hold_words_is_closed(
         ).found  # the check can find some
 
 
-def test_dev_cases_are_drawn_by_message_and_answers_lose_their_citations_again() -> (
-    None
-):
+def test_dev_cases_are_drawn_by_message() -> None:
     cases = [
         OwnCase(
             id=str(number),
@@ -413,8 +417,13 @@ def test_dev_cases_are_drawn_by_message_and_answers_lose_their_citations_again()
             case.post_id for case in splits["test"]
         }
         assert split_cases(cases[::-1], dev=5, seed=seed)["dev"] == splits["dev"][::-1]
-    said = (("Why not?!", ("1", "3")), ("No end", ("2",)), ("No source.", ()))
-    answer = [AnswerSentence(id="", text=text, citations=cited) for text, cited in said]
+
+
+def test_citations_are_added_and_removed() -> None:
+    sentences = (("Why not?!", ("1", "3")), ("No end", ("2",)), ("No source.", ()))
+    answer = [
+        AnswerSentence(id="", text=text, citations=cited) for text, cited in sentences
+    ]
     assert answer_text(answer, cited=True) == "Why not [1,3]?! No end [2] No source."
     assert without_citations(answer_text(answer, cited=True)) == answer_text(answer)
 
@@ -429,6 +438,6 @@ def test_wrong_options(folder: Path) -> None:
         ({"seed": -1}, "--seed must be 0 or more, got -1"),
     ):
         with pytest.raises(MedicalTasksError, match=message):
-            take(folder, **options)
+            import_all(folder, **options)
     with pytest.raises(MedicalTasksError, match="no sheets were written yet"):
         import_sheets(folder / "none", sheets(folder), ReviewOptions())

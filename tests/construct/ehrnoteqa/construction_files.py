@@ -1,7 +1,4 @@
-"""A small construction for tests.
-
-A twin's notes, a sample of them, and a model that drafts by a script.
-"""
+"""A small construction for tests: synthetic notes, a sample of them, and a model that drafts by a script."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ SAMPLED = 6
 
 
 def twin_notes(folder: Path) -> Path:
-    """Writes some patients' notes, short ones; returns the file."""
+    """Writes short notes of some patients; returns the file."""
     return (
         write_twin(folder, seed=3, questions=14, notes=60, scale=0.12, sums=False)
         / NOTES_FILE
@@ -57,8 +54,8 @@ def patient_of(call: Call) -> str:
     )
 
 
-def drafted(call: Call) -> str:
-    """A good reply to either step; the right choice is always A, as models like it."""
+def draft_reply(call: Call) -> str:
+    """Returns a good reply to either step; the right choice is always A, as models often write."""
     patient = patient_of(call)
     if is_second_step(call):
         choices = {letter: f"finding {letter} of {patient}" for letter in "BCDE"}
@@ -83,7 +80,7 @@ def by_hand(
     *,
     texts: Callable[[int], dict[str, Any]] = lambda number: {},
 ) -> Path:
-    """Makes a construction with drafts, as if sampled and drafted; ids are p0, p1, ..."""
+    """Writes a construction as after sampling and drafting; ids are p0, p1, ..."""
     folder.mkdir()
     note = {
         "hadm_id": "2",

@@ -1,4 +1,4 @@
-"""Answers of real runs, marked by clinicians who do not know whose they are."""
+"""Answers of real runs, marked by clinicians who do not know the models."""
 
 from __future__ import annotations
 
@@ -22,21 +22,28 @@ from tests.fault_server import FaultServer
 
 MODELS = ["baseline/empty", "baseline/reference", "openai-api/here/m"]
 QUESTIONS = 8
-SAID = "a finding nobody wrote down"
+ANSWER = "a finding nobody wrote down"
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three runs on the demo: the gold, nothing, and a model that says the same about everyone."""
-    place = tmp_path_factory.mktemp("runs")
+    """Three runs on the demo: the gold, empty answers, and a model that gives everyone the same answer."""
+    folder = tmp_path_factory.mktemp("runs")
     with (
         pytest.MonkeyPatch.context() as patch,
-        FaultServer(answer=lambda call: SAID) as server,
+        FaultServer(answer=lambda call: ANSWER) as server,
     ):
-        patch.setenv("MEDICAL_TASKS_HOME", str(place / "home"))
+        patch.setenv("MEDICAL_TASKS_HOME", str(folder / "home"))
         assert (
             main(
-                ["build", "ehrnoteqa", "--config", "demo", "--out", str(place / "data")]
+                [
+                    "build",
+                    "ehrnoteqa",
+                    "--config",
+                    "demo",
+                    "--out",
+                    str(folder / "data"),
+                ]
             )
             == 0
         )
@@ -55,11 +62,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 if model.startswith("baseline")
                 else ["--model-args", f"base_url={server.base_url},max_retries=0"]
             )
-            out = str(place / model.split("/")[1])
+            out = str(folder / model.split("/")[1])
             assert (
-                main([*words, *args, "--data", str(place / "data"), "--out", out]) == 0
+                main([*words, *args, "--data", str(folder / "data"), "--out", out]) == 0
             )
-    return place
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +96,7 @@ def scores(*more: str) -> int:
     )
 
 
-def mark(decide: Callable[[dict[str, str]], str]) -> None:
+def mark_sheets(decide: Callable[[dict[str, str]], str]) -> None:
     for name in ("ann", "ben"):
         edit_sheet(
             Path("marks/sheets") / f"{name}.csv",
@@ -97,11 +104,11 @@ def mark(decide: Callable[[dict[str, str]], str]) -> None:
         )
 
 
-def as_it_is(row: dict[str, str]) -> str:
+def correct_mark(row: dict[str, str]) -> str:
     return "o" if row["response"] == row["right_answer"] else "x"
 
 
-def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
+def test_sheets_are_blind_and_private(runs: Path) -> None:
     assert answer_sheet(runs, "--overlap", "2") == 0
     marks = Path("marks")
     key = json_of(marks / "key.json")
@@ -113,19 +120,19 @@ def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
         (marks / "sheets" / f"{name}.csv").read_text("utf-8") for name in sheets
     )
     assert not any(model in text for model in MODELS)
-    # Each question with two answers (the third says nothing), two of eight for both.
+    # Two answers for each question, as the third is empty; two of eight questions are for both.
     rows = [
         dict(zip(header, row, strict=True))
-        for header, *found in sheets.values()
-        for row in found
+        for header, *lines in sheets.values()
+        for row in lines
     ]
     assert Counter(Counter(row["id"] for row in rows).values()) == {
         2: QUESTIONS - 2,
         4: 2,
     }
     answers = {
-        (each["id"], str(each["answer_number"])): each
-        for each in read_lines(marks / "answers.jsonl")
+        (answer["id"], str(answer["answer_number"])): answer
+        for answer in read_lines(marks / "answers.jsonl")
     }
     assert len(answers) == QUESTIONS * len(MODELS)
     assert all(
@@ -133,7 +140,7 @@ def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
         for row in rows
     )
     firsts = Counter(
-        each["model"] for (_, number), each in answers.items() if number == "1"
+        answer["model"] for (_, number), answer in answers.items() if number == "1"
     )
     assert len(firsts) > 1  # the order is another one for each question
     assert {
@@ -144,57 +151,57 @@ def test_the_sheets_are_blind_and_closed(runs: Path) -> None:
     assert {path: path.read_bytes() for path in marks.rglob("*.csv")} == before
 
 
-def test_marks_become_the_tables_that_other_verbs_take(
+def test_marks_become_tables_for_other_commands(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert answer_sheet(runs, "--overlap", "2") == 0
-    mark(as_it_is)
+    mark_sheets(correct_mark)
     assert scores() == 0
-    assert SAID not in capsys.readouterr().out
+    assert ANSWER not in capsys.readouterr().out
     table = read_scores([Path("scores.csv")])
     assert table.names == tuple(MODELS)
     assert table.scores == {"ann": (0.0, 100.0, 0.0), "ben": (0.0, 100.0, 0.0)}
     assert main(["correlate", "scores.csv", "--against", "ann"]) == 0
-    found = read_human_scores(Path("marks/ratings.csv"))
-    assert found.raters == ("rater_ann", "rater_ben")
-    assert len(found.rows) == QUESTIONS * 2
-    assert Counter(row.model for row in found.rows) == {
+    ratings = read_human_scores(Path("marks/ratings.csv"))
+    assert ratings.raters == ("rater_ann", "rater_ben")
+    assert len(ratings.rows) == QUESTIONS * 2
+    assert Counter(row.model for row in ratings.rows) == {
         MODELS[1]: QUESTIONS,
         MODELS[2]: QUESTIONS,
     }
-    for row in found.rows:
-        assert {each for each in row.correct if each is not None} == {
+    for row in ratings.rows:
+        assert {verdict for verdict in row.correct if verdict is not None} == {
             row.model == MODELS[1]
         }
-    assert sum(None not in row.correct for row in found.rows) == 2 * 2
+    assert sum(None not in row.correct for row in ratings.rows) == 2 * 2
     assert stat.S_IMODE(Path("marks/ratings.csv").stat().st_mode) == 0o600
 
 
 @tabled("cells", "message")
-def test_sheets_that_are_wrong(
+def test_wrong_sheets(
     runs: Path, capsys: pytest.CaptureFixture[str], cells: dict[str, str], message: str
 ) -> None:
     assert answer_sheet(runs) == 0
-    mark(as_it_is)
+    mark_sheets(correct_mark)
     header, *rows = read_rows(Path("marks/sheets/ann.csv"))
     rows[1] = [
         cells.get(name, cell) for name, cell in zip(header, rows[1], strict=True)
     ]
     write_rows(Path("marks/sheets/ann.csv"), header, rows)
     assert scores() == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert SAID not in said
+    stderr = capsys.readouterr().err
+    assert message in stderr
+    assert ANSWER not in stderr
     assert not Path("scores.csv").exists()
 
 
-def test_rows_lost_twice_or_open(
+def test_missing_repeated_and_unmarked_rows(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert answer_sheet(runs) == 0
     assert scores("--partial") == 2
     assert "nothing is marked yet" in capsys.readouterr().err
-    mark(lambda row: as_it_is(row) if row["reviewer"] == "ann" else "")
+    mark_sheets(lambda row: correct_mark(row) if row["reviewer"] == "ann" else "")
     assert scores("--partial") == 0
     assert Path("scores.csv").read_text() == "model,ann,ben\n" + "".join(
         f"{model},{value},\n"
@@ -211,10 +218,10 @@ def test_rows_lost_twice_or_open(
 
 
 def marked_by_hand(
-    folder: Path, models: list[str], said: list[str], verdicts: list[str]
+    folder: Path, models: list[str], responses: list[str], verdicts: list[str]
 ) -> Path:
-    """A question a line, all models' answers; one clinician, whose sheet has what is not empty."""
-    ids = [f"p{number}" for number in range(len(said) // len(models))]
+    """Writes one clinician's sheet; `responses` are all models' answers; empty ones are not on the sheet."""
+    ids = [f"p{number}" for number in range(len(responses) // len(models))]
     places = [(name, number) for name in ids for number in range(1, len(models) + 1)]
     answers = [
         {
@@ -223,7 +230,7 @@ def marked_by_hand(
             "model": models[number - 1],
             "response": text,
         }
-        for (name, number), text in zip(places, said, strict=True)
+        for (name, number), text in zip(places, responses, strict=True)
     ]
     construction.write_lines(folder / "answers.jsonl", answers)
     key = {
@@ -235,13 +242,13 @@ def marked_by_hand(
     rows = [
         dict.fromkeys(COLUMNS, "")
         | {
-            "index": ids.index(str(each["id"])) + 1,
+            "index": ids.index(str(answer["id"])) + 1,
             "reviewer": "ann",
             "verdict": verdict,
         }
-        | each
-        for each, verdict in zip(
-            [each for each in answers if each["response"]], verdicts, strict=True
+        | answer
+        for answer, verdict in zip(
+            [answer for answer in answers if answer["response"]], verdicts, strict=True
         )
     ]
     write_sheet(
@@ -252,31 +259,33 @@ def marked_by_hand(
     return folder
 
 
-def test_what_says_nothing_counts_where_something_is_marked(tmp_path: Path) -> None:
-    # p0 is marked, p1 and p2 are not yet, p3 has nothing to mark. The second model says
-    # nothing on all but p0.
-    said = ["a", "b", "a", "", "a", "", "", ""]
+def test_empty_answers_count_only_for_marked_questions(tmp_path: Path) -> None:
+    # p0 is marked, p1 and p2 are not yet, p3 has no answer to mark. The second model
+    # answers only p0.
+    responses = ["a", "b", "a", "", "a", "", "", ""]
     folder = marked_by_hand(
-        tmp_path / "marks", ["one", "two"], said, ["1.0", "0", "", ""]
+        tmp_path / "marks", ["one", "two"], responses, ["1.0", "0", "", ""]
     )
     _, rows = write_scores(folder, tmp_path / "scores.csv", partial=True)
     assert rows == [("one", "50.00"), ("two", "0.00")]
 
 
-def test_a_model_with_a_long_path_is_told_apart_in_the_ratings(tmp_path: Path) -> None:
+def test_models_with_long_paths_are_distinct_in_the_ratings(tmp_path: Path) -> None:
     models = [f"hf//models/{letter}/{'x' * 60}" for letter in "ab"]
-    said = "- a list\n- that a spreadsheet program takes for a formula"
-    folder = marked_by_hand(tmp_path / "marks", models, [said, said], ["o", "x"])
+    response = "- a list\n- that a spreadsheet program takes for a formula"
+    folder = marked_by_hand(
+        tmp_path / "marks", models, [response, response], ["o", "x"]
+    )
     _, rows = write_scores(folder, tmp_path / "scores.csv")
     assert rows == [(models[0], "100.00"), (models[1], "0.00")]
-    found = read_human_scores(folder / "ratings.csv")
-    assert len({row.model for row in found.rows}) == 2
-    assert all(row.model.endswith("x" * 40) for row in found.rows)
-    assert {row.response for row in found.rows} == {said}
+    ratings = read_human_scores(folder / "ratings.csv")
+    assert len({row.model for row in ratings.rows}) == 2
+    assert all(row.model.endswith("x" * 40) for row in ratings.rows)
+    assert {row.response for row in ratings.rows} == {response}
     assert (folder / "ratings.csv").read_text().count("\"'- a list") == 2
 
 
-def test_runs_that_do_not_go_together(
+def test_other_settings_and_changed_files_are_refused(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert answer_sheet(runs, "--max-samples", "0") == 2
@@ -289,6 +298,6 @@ def test_runs_that_do_not_go_together(
         in capsys.readouterr().err
     )
     changed = Path("marks/answers.jsonl")
-    changed.write_text(changed.read_text().replace(SAID, "another"))
+    changed.write_text(changed.read_text().replace(ANSWER, "another"))
     assert scores() == 2
     assert "was changed since it was written" in capsys.readouterr().err

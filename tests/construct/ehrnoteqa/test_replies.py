@@ -46,22 +46,22 @@ def test_good_replies() -> None:
 
 
 @tabled("reply", "problem")
-def test_questions_that_are_none(reply: str, problem: str) -> None:
-    found = read_question(reply)
-    assert isinstance(found, Unreadable)
-    assert problem in found.problem
-    assert SECRET not in found.problem
+def test_unreadable_questions(reply: str, problem: str) -> None:
+    result = read_question(reply)
+    assert isinstance(result, Unreadable)
+    assert problem in result.problem
+    assert SECRET not in result.problem
 
 
 @tabled("reply", "problem")
-def test_choices_that_are_none(reply: str, problem: str) -> None:
-    found = read_choices(reply)
-    assert isinstance(found, Unreadable)
-    assert problem in found.problem
-    assert SECRET not in found.problem
+def test_unreadable_choices(reply: str, problem: str) -> None:
+    result = read_choices(reply)
+    assert isinstance(result, Unreadable)
+    assert problem in result.problem
+    assert SECRET not in result.problem
 
 
-def test_what_is_asked() -> None:
+def test_prompts() -> None:
     first = question_messages(NOTES)[0]["content"]
     assert (
         "[note 1 start]\nfirst note\n[note 1 end]\n\n[note 2 start]\nsecond note\n[note 2 end]"
@@ -79,11 +79,11 @@ def test_shuffling_keeps_the_right_choice(
     new, letter, written = shuffled(choices, answer, key=key)
     assert sorted(new) == sorted(choices)
     assert new["ABCDE".index(letter)] == choices["ABCDE".index(answer)]
-    assert [choices["ABCDE".index(each)] for each in written] == new
+    assert [choices["ABCDE".index(original)] for original in written] == new
     assert shuffled(choices, answer, key=key) == (new, letter, written)
 
 
-def test_every_place_is_as_frequent() -> None:
+def test_positions_of_the_right_choice_are_uniform() -> None:
     # A model that always writes the right choice first; 5,000 shuffles, 1,000 each +- 4
     # standard deviations (113).
     places = Counter(

@@ -36,7 +36,7 @@ from tests.case_tables import json_of, tabled
 from tests.construct.ehrnoteqa.construction_files import twin_notes
 
 
-def spec(
+def make_spec(
     cells: str = "1:1=2,1:2=1", **more: int | bool | tuple[int, int]
 ) -> SampleSpec:
     return SampleSpec(cells=parse_cells(cells), **more)  # type: ignore[arg-type]
@@ -94,18 +94,18 @@ def test_a_tokenizer_of_transformers(tmp_path: Path) -> None:
 
 
 @given(st.data())
-def test_who_is_drawn_depends_on_seed_and_ids_alone(data: st.DataObject) -> None:
+def test_the_draw_depends_on_seed_and_ids_alone(data: st.DataObject) -> None:
     ids = data.draw(
         st.lists(st.integers(1, 10**8).map(str), min_size=1, max_size=30, unique=True)
     )
-    lengths = {each: PatientLength(1, 100) for each in ids}
-    wanted = data.draw(st.integers(1, len(ids)))
+    lengths = {patient: PatientLength(1, 100) for patient in ids}
+    count = data.draw(st.integers(1, len(ids)))
     seed = data.draw(st.integers(0, 3))
-    drawn = draw(lengths, spec(f"1:1={wanted}", seed=seed))[1, 1]
+    drawn = draw(lengths, make_spec(f"1:1={count}", seed=seed))[1, 1]
     mixed = dict(random.Random(0).sample(list(lengths.items()), len(ids)))
-    assert draw(mixed, spec(f"1:1={wanted}", seed=seed))[1, 1] == drawn
-    assert draw(lengths, spec(f"1:1={len(ids)}", seed=seed))[1, 1][:wanted] == drawn
-    assert len(set(drawn)) == wanted
+    assert draw(mixed, make_spec(f"1:1={count}", seed=seed))[1, 1] == drawn
+    assert draw(lengths, make_spec(f"1:1={len(ids)}", seed=seed))[1, 1][:count] == drawn
+    assert len(set(drawn)) == count
 
 
 def test_too_few_patients() -> None:
@@ -118,12 +118,12 @@ def test_too_few_patients() -> None:
         MedicalTasksError,
         match="level 1 with 1 notes has 1, asked for 2.*--allow-fewer",
     ):
-        draw(lengths, spec())
-    assert draw(lengths, spec(allow_fewer=True)) == {(1, 1): ["1"], (1, 2): ["2"]}
+        draw(lengths, make_spec())
+    assert draw(lengths, make_spec(allow_fewer=True)) == {(1, 1): ["1"], (1, 2): ["2"]}
 
 
 @tabled("option", "texts")
-def test_cells_and_bounds_that_are_none(option: str, texts: list[str]) -> None:
+def test_invalid_cells_and_bounds(option: str, texts: list[str]) -> None:
     for text in texts:
         with pytest.raises(MedicalTasksError, match=f"--{option}"):
             {"cells": parse_cells, "bounds": parse_bounds}[option](text)
@@ -167,7 +167,7 @@ LONG = f"{SECRET} " * 40
         (csv_bytes(note(patient=" ")), "field 'subject_id'"),
     ],
 )
-def test_a_file_that_is_none(tmp_path: Path, content: bytes, message: str) -> None:
+def test_invalid_files_of_notes(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "discharge.csv"
     path.write_bytes(content)
     with pytest.raises(MedicalTasksError, match=message) as caught:
@@ -175,13 +175,13 @@ def test_a_file_that_is_none(tmp_path: Path, content: bytes, message: str) -> No
     assert SECRET not in str(caught.value)
 
 
-def test_a_sample_is_whole_closed_and_the_same_again(tmp_path: Path) -> None:
+def test_sample_files_are_complete_private_and_reproducible(tmp_path: Path) -> None:
     source, folder = twin_notes(tmp_path), tmp_path / "own"
-    counter, wanted = (
+    counter, sample_spec = (
         open_counter(ESTIMATE),
-        spec("1:1=3,2:2=2", bounds=(600, 1200), seed=4),
+        make_spec("1:1=3,2:2=2", bounds=(600, 1200), seed=4),
     )
-    made = make_sample(source, folder, counter, wanted)
+    sample = make_sample(source, folder, counter, sample_spec)
     assert {path.name for path in folder.iterdir()} == {
         "sample.json",
         "lengths.json",
@@ -190,15 +190,15 @@ def test_a_sample_is_whole_closed_and_the_same_again(tmp_path: Path) -> None:
     }
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     patients = load_patients(folder)
-    assert [(each.level, each.num_notes) for each in patients] == [(1, 1)] * 3 + [
-        (2, 2)
-    ] * 2
-    assert all(len(each.notes) == each.num_notes for each in patients)
+    assert [(patient.level, patient.num_notes) for patient in patients] == [
+        (1, 1)
+    ] * 3 + [(2, 2)] * 2
+    assert all(len(patient.notes) == patient.num_notes for patient in patients)
     assert all(
-        sum(counter.count([n["text"] for n in each.notes])) == each.tokens
-        for each in patients
+        sum(counter.count([n["text"] for n in patient.notes])) == patient.tokens
+        for patient in patients
     )
-    table = made["table"][0]
+    table = sample["table"][0]
     assert (
         table["level"],
         table["num_notes"],
@@ -211,52 +211,60 @@ def test_a_sample_is_whole_closed_and_the_same_again(tmp_path: Path) -> None:
         3,
     )
     assert (
-        sum(row["patients"] for row in made["table"])
-        + made["beyond_bounds"]
-        + made["in_no_cell"]
-        == made["patients"]
+        sum(row["patients"] for row in sample["table"])
+        + sample["beyond_bounds"]
+        + sample["in_no_cell"]
+        == sample["patients"]
     )
-    assert made["notes"] == 60
+    assert sample["notes"] == 60
     assert "Discharge" not in (folder / "sample.json").read_text()
-    # The recipe: everything that decides who is drawn.
-    assert made["recipe"]["seed"] == 4
-    assert made["recipe"]["tokenizer"]["tokenizer"] == "estimate"
-    # Again: as it is. Other settings: refused.
+    # The recipe has everything that decides which patients are drawn.
+    assert sample["recipe"]["seed"] == 4
+    assert sample["recipe"]["tokenizer"]["tokenizer"] == "estimate"
+    # The same settings again change nothing; other settings are refused.
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert make_sample(source, folder, counter, wanted) == made
+    assert make_sample(source, folder, counter, sample_spec) == sample
     with pytest.raises(MedicalTasksError, match=r"holds another sample \(other seed\)"):
         make_sample(
-            source, folder, counter, spec("1:1=3,2:2=2", bounds=(600, 1200), seed=5)
+            source,
+            folder,
+            counter,
+            make_spec("1:1=3,2:2=2", bounds=(600, 1200), seed=5),
         )
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     # A larger one holds the smaller.
     larger = tmp_path / "larger"
     make_sample(
-        source, larger, counter, spec("1:1=5,2:2=3", bounds=(600, 1200), seed=4)
+        source, larger, counter, make_spec("1:1=5,2:2=3", bounds=(600, 1200), seed=4)
     )
-    assert {each.id for each in patients} < {each.id for each in load_patients(larger)}
+    assert {patient.id for patient in patients} < {
+        patient.id for patient in load_patients(larger)
+    }
 
 
-def test_stopped_between_files_it_goes_on_and_changed_files_are_told(
+def test_a_stopped_step_continues_and_changed_files_are_reported(
     tmp_path: Path,
 ) -> None:
     source, folder = twin_notes(tmp_path), tmp_path / "own"
-    counter, wanted = open_counter(ESTIMATE), spec("1:1=3", bounds=(600, 1200))
-    made = make_sample(source, folder, counter, wanted)
+    counter, sample_spec = (
+        open_counter(ESTIMATE),
+        make_spec("1:1=3", bounds=(600, 1200)),
+    )
+    sample = make_sample(source, folder, counter, sample_spec)
     (folder / "sample.json").unlink()
     with pytest.raises(
         MedicalTasksError,
         match="Do the step before: medical-tasks construct ehrnoteqa sample",
     ):
         load_patients(folder)
-    # Lengths are taken as they were measured: a planted one is seen.
+    # Measured lengths are reused: a planted one changes the counts.
     kept = json_of(folder / "lengths.json")
     kept["patients"]["77"] = [1, 10**6]
     (folder / "lengths.json").write_text(json.dumps(kept))
-    again = make_sample(source, folder, counter, wanted)
+    again = make_sample(source, folder, counter, sample_spec)
     assert (again["beyond_bounds"], again["sha256"]) == (
-        made["beyond_bounds"] + 1,
-        made["sha256"],
+        sample["beyond_bounds"] + 1,
+        sample["sha256"],
     )
     path = folder / "notes.jsonl"
     path.write_text(path.read_text().replace("the", "The", 1))
@@ -266,11 +274,11 @@ def test_stopped_between_files_it_goes_on_and_changed_files_are_told(
         load_patients(folder)
 
 
-def test_notes_that_no_row_could_hold(tmp_path: Path) -> None:
+def test_notes_that_fit_no_row(tmp_path: Path) -> None:
     path = tmp_path / "discharge.csv"
     path.write_bytes(csv_bytes(note(note_id="an id with spaces")))
     with pytest.raises(
         MedicalTasksError, match="the notes of patient 100 cannot be used"
     ):
-        make_sample(path, tmp_path / "own", open_counter(ESTIMATE), spec("1:1=1"))
+        make_sample(path, tmp_path / "own", open_counter(ESTIMATE), make_spec("1:1=1"))
     assert not (tmp_path / "own" / "notes.jsonl").exists()

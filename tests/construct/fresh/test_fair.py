@@ -1,4 +1,4 @@
-"""Fair families: notes that differ in one attribute alone, golds that hold, and what replies score."""
+"""Fair families: notes that differ only in one attribute, their golds, and the scores of replies."""
 
 from __future__ import annotations
 
@@ -42,47 +42,49 @@ Row = Mapping[str, Any]
 
 
 @functools.cache
-def made_rows() -> list[Row]:
+def generated_rows() -> list[Row]:
     return list(fair_rows(20_262, 600))
 
 
 def member(row: Row) -> Member:
-    found = Member.read(row["note_type"])
-    assert found is not None
-    return found
+    record = Member.read(row["note_type"])
+    assert record is not None
+    return record
 
 
-def test_what_a_seed_gives_is_pinned() -> None:
+def test_the_rows_of_a_seed_are_pinned() -> None:
     # as for `fresh`: a new value needs a new version of the dataset
-    notes = json.dumps([row["patient_note"] for row in made_rows()[:300]])
+    notes = json.dumps([row["patient_note"] for row in generated_rows()[:300]])
     assert hashlib.sha256(notes.encode()).hexdigest() == (
         "e66d6cf57f16c44faa011a83dfa6351ce656d6b926da79476db2adbd474be0fd"
     )
 
 
 def test_swaps_differ_in_their_attribute_alone() -> None:
-    found = families(made_rows())
-    assert {name: list(faults(family)) for name, family in found.items()} == {
-        name: [] for name in found
+    by_name = families(generated_rows())
+    assert {name: list(faults(family)) for name, family in by_name.items()} == {
+        name: [] for name in by_name
     }
     seen = {
         (member(row).variant, group)
-        for row in made_rows()
+        for row in generated_rows()
         for group in member(row).groups.values()
         if member(row).variant != "base"
     }
     assert seen == {
         (by, group) for by, groups in ATTRIBUTES.items() for group in groups
     }
-    assert {int(row["calculator_id"]) for row in made_rows()} == {
-        each.id for each in CALCULATORS
+    assert {int(row["calculator_id"]) for row in generated_rows()} == {
+        calculator.id for calculator in CALCULATORS
     }
 
 
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
-def test_a_word_that_is_not_the_attribute_s_is_found(attribute: str) -> None:
+def test_a_word_of_no_attribute_is_reported(attribute: str) -> None:
     family = next(
-        dict(each) for each in families(made_rows()).values() if attribute in each
+        dict(members)
+        for members in families(generated_rows()).values()
+        if attribute in members
     )
     row = family[attribute]
     for old, new in ((".", ". Penniless."), ("\n\n", "\n\n1 ")):
@@ -96,7 +98,7 @@ def test_a_word_that_is_not_the_attribute_s_is_found(attribute: str) -> None:
 
 
 def test_patients_are_women_or_men_throughout() -> None:
-    for row in made_rows():
+    for row in generated_rows():
         other = test_notes.MEN if is_woman(row) else test_notes.WOMEN
         assert not other.search(row["patient_note"]), row["patient_note"]
 
@@ -111,12 +113,12 @@ def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
     rows = list(fair_rows(seed, 24))
     assert list(fair_rows(seed, n)) == rows[:n]
     assert [row["row_number"] for row in rows] == list(range(1, 25))
-    assert not [fault for each in families(rows).values() for fault in faults(each)]
+    assert not [fault for family in families(rows).values() for fault in faults(family)]
 
 
 GROUPS = st.dictionaries(
     st.sampled_from(sorted(ATTRIBUTES)), st.just("x"), min_size=1
-).map(lambda found: {name: ATTRIBUTES[name][-1] for name in found})
+).map(lambda values: {name: ATTRIBUTES[name][-1] for name in values})
 
 
 @given(groups=GROUPS, expected=st.sampled_from(("stays", "moves")))
@@ -125,21 +127,25 @@ def test_a_member_is_read_as_it_was_written(
 ) -> None:
     name = next(iter(groups))
     swap = Member(variant=name, groups={name: groups[name]}, expected=expected)
-    for each in (Member(variant="base", groups=groups), Member(variant="same"), swap):
-        assert Member.read(each.written) == each
+    for original in (
+        Member(variant="base", groups=groups),
+        Member(variant="same"),
+        swap,
+    ):
+        assert Member.read(original.written) == original
     assert Member.read("Synthetic") is None
 
 
 def test_gold_and_a_model_that_never_changes() -> None:
     values = {
         name: figure["value"]
-        for name, figure in gold_entry(made_rows())["metrics"].items()
+        for name, figure in gold_entry(generated_rows())["metrics"].items()
     }
     assert values == {
         "accuracy": 1.0,
         **dict.fromkeys(list(values)[1:], 0.0),
     }
-    items = load_items(MEDCALC_FAIR, made_rows())
+    items = load_items(MEDCALC_FAIR, generated_rows())
     base = {
         item.cluster: item.fields["ground_truth_answer"]
         for item in items
@@ -151,8 +157,10 @@ def test_gold_and_a_model_that_never_changes() -> None:
     ] == [1, 0]
 
 
-def replied(answers: Mapping[str, str], rows: Sequence[Row]) -> dict[str, ItemScore]:
-    """The scores of a family by variant, for answers by variant; the gold where none is given."""
+def scores_of_replies(
+    answers: Mapping[str, str], rows: Sequence[Row]
+) -> dict[str, ItemScore]:
+    """Scores a family by variant; a variant without an answer gets its gold, and one with "" no reply."""
     answered = [row for row in rows if answers.get(member(row).variant) != ""]
     texts = [
         answers.get(member(row).variant, row["ground_truth_answer"]) for row in answered
@@ -163,21 +171,23 @@ def replied(answers: Mapping[str, str], rows: Sequence[Row]) -> dict[str, ItemSc
     }
 
 
-def demo_family(place: int) -> list[Row]:
-    """A family of the demo: 0 is of a rule that uses sex and age, 1 of one that does not."""
-    found = list(
+def demo_family(number: int) -> list[Row]:
+    """Returns a family of the demo: 0 has a rule that uses sex and age, 1 one that does not."""
+    all_families = list(
         families(
             [*fair_demo_rows(), {**fair_demo_rows()[0], "note_id": "last"}]
         ).values()
     )
-    return list(found[place].values())
+    return list(all_families[number].values())
 
 
-def test_each_reply_is_compared_with_the_model_s_own() -> None:
+def test_replies_are_compared_with_the_reply_to_the_base() -> None:
     rows = demo_family(1)
     # A wrong reply that is kept is no change, and neither is one within 5 %.
     wrong = dict.fromkeys((member(row).variant for row in rows), "900")
-    scores = replied({**wrong, "name": "930", "language": "1000", "same": "1"}, rows)
+    scores = scores_of_replies(
+        {**wrong, "name": "930", "language": "1000", "same": "1"}, rows
+    )
     assert scores["base"].values["accuracy"] == 0
     changes = {
         name: score.values["unwarranted_change"]
@@ -192,18 +202,18 @@ def test_each_reply_is_compared_with_the_model_s_own() -> None:
     ) == (1, 0)
     assert math.isnan(scores["base"].values["unwarranted_change"])
     # Where the paraphrase changes too, nothing exceeds it.
-    scores = replied({**wrong, "paraphrase": "1", "language": "1000"}, rows)
+    scores = scores_of_replies({**wrong, "paraphrase": "1", "language": "1000"}, rows)
     assert scores["language"].values["excess_change"] == 0
     assert scores["name"].values["excess_change"] == -1
 
 
-def test_where_the_answer_moves_a_right_one_is_never_missed() -> None:
+def test_missed_changes_where_the_answer_changes() -> None:
     rows = demo_family(0)
     base, moved = (
         next(row for row in rows if member(row).variant == name)
         for name in ("base", "sex")
     )
-    scores = replied(
+    scores = scores_of_replies(
         {"age": base["ground_truth_answer"], "name": moved["ground_truth_answer"]}, rows
     )
     assert scores["sex"].values["missed_change"] == 0
@@ -211,67 +221,75 @@ def test_where_the_answer_moves_a_right_one_is_never_missed() -> None:
     assert scores["name"].values["unwarranted_change"] == 1
     assert math.isnan(scores["age"].values["unwarranted_change"])
     # A wrong answer that is another one than that to the base moved, if to the wrong place.
-    assert replied({"age": "1"}, rows)["age"].values["missed_change"] == 0
+    assert scores_of_replies({"age": "1"}, rows)["age"].values["missed_change"] == 0
 
 
-def test_what_is_missing_or_unclear_is_open() -> None:
+def test_missing_and_unclear_replies_are_open() -> None:
     rows = demo_family(1)
-    scores = replied({"base": ""}, rows)
+    scores = scores_of_replies({"base": ""}, rows)
     assert scores["name"].unscored == "no reply to the family's base"
     assert "unwarranted_change" not in scores["name"].values
-    scores = replied({"paraphrase": ""}, rows)
+    scores = scores_of_replies({"paraphrase": ""}, rows)
     assert scores["name"].unscored == "no reply to the family's paraphrase"
     assert scores["name"].values["unwarranted_change"] == 0
     assert "excess_change" not in scores["name"].values
     gold = rows[0]["ground_truth_answer"]
-    scores = replied({"name": f"The answer is {gold} or 3."}, rows)
+    scores = scores_of_replies({"name": f"The answer is {gold} or 3."}, rows)
     assert scores["name"].unclear == "several answers"
     assert scores["name"].could_be("accuracy") == (0, 1)
     assert scores["name"].could_be("unwarranted_change") == (0, 1)
-    # So is what is compared with an unclear reply, though it is clear itself.
-    scores = replied({"paraphrase": f"The answer is {gold} or 3."}, rows)
+    # A clear reply that is compared with an unclear one is unclear too.
+    scores = scores_of_replies({"paraphrase": f"The answer is {gold} or 3."}, rows)
     assert scores["name"].could_be("accuracy") == (1, 1)
     assert scores["name"].could_be("excess_change") == (-1, 0)
 
 
 def test_one_of_each_pair_is_the_reference() -> None:
-    items = {item.id: item for item in load_items(MEDCALC_FAIR, made_rows())}
-    found = fair_pairs(list(items.values()))
-    assert {(pairs.by, pairs.group) for pairs in found} == {
+    items = {item.id: item for item in load_items(MEDCALC_FAIR, generated_rows())}
+    pairs_by_group = fair_pairs(list(items.values()))
+    assert {(pairs.by, pairs.group) for pairs in pairs_by_group} == {
         (by, group) for by, groups in ATTRIBUTES.items() for group in groups[1:]
     }
-    swaps = Counter(row["note_type"].startswith("Fair: sex=") for row in made_rows())
-    (sexes,) = [pairs for pairs in found if pairs.by == "sex"]
+    swaps = Counter(
+        row["note_type"].startswith("Fair: sex=") for row in generated_rows()
+    )
+    (sexes,) = [pairs for pairs in pairs_by_group if pairs.by == "sex"]
     assert len(sexes.items) == swaps[True]
-    for one, other in sexes.items:
-        women = [is_woman(items[each].fields) for each in (one, other)]
+    for first, second in sexes.items:
+        women = [is_woman(items[item_id].fields) for item_id in (first, second)]
         assert women == [True, False]
-        assert items[one].cluster == items[other].cluster
+        assert items[first].cluster == items[second].cluster
 
 
-def test_which_rules_use_which_attribute_stands_on_the_page() -> None:
+def test_the_page_lists_the_rules_that_use_each_attribute() -> None:
     page = (ROOT / "docs" / "medcalc_fair.md").read_text(encoding="utf-8")
     table = {
         line.split("|")[1].strip(): line.split("|")[2].strip()
         for line in page.splitlines()
         if line.startswith("| ") and line.count("|") == 3
     }
-    for said, used in (
+    for label, used in (
         ("sex and age", {"sex", "age"}),
         ("sex alone", {"sex"}),
         ("age alone", {"age"}),
     ):
-        names = [each.name for each in CALCULATORS if USES[each.id] == used]
+        names = [
+            calculator.name for calculator in CALCULATORS if USES[calculator.id] == used
+        ]
         assert names
-        assert table[said] == "; ".join(names)
+        assert table[label] == "; ".join(names)
 
 
-def test_the_task_asks_families_whole_and_reports_pairs(
+def test_the_fair_task_keeps_families_and_reports_pairs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert load_items(MEDCALC, made_rows()) == []
-    asked = Counter(item.asking for item in load_items(MEDCALC_FAIR, made_rows()))
-    assert asked[2] == sum(row["note_type"] == "Fair: same" for row in made_rows())
+    assert load_items(MEDCALC, generated_rows()) == []
+    askings = Counter(
+        item.asking for item in load_items(MEDCALC_FAIR, generated_rows())
+    )
+    assert askings[2] == sum(
+        row["note_type"] == "Fair: same" for row in generated_rows()
+    )
     with pytest.raises(UsageError, match="medcalc_fair has no official prompts"):
         load_prompts(MEDCALC_FAIR, "official")
     data, run = str(tmp_path / "medcalc_bench"), tmp_path / "run"
@@ -284,7 +302,7 @@ def test_the_task_asks_families_whole_and_reports_pairs(
     assert "housing unhoused housed" in shown
     entry = read_results(run)["tasks"]["medcalc_fair"]
     assert len(entry["pairs"]) == sum(len(groups) - 1 for groups in ATTRIBUTES.values())
-    assert not any(each["flagged"] for each in entry["pairs"])
+    assert not any(pair["flagged"] for pair in entry["pairs"])
     assert "### Pairs" in (run / "report.md").read_text(encoding="utf-8")
     assert {"stays", "moves"} == {row["group_expected"] for row in read_items(run)}
     report = tmp_path / "both.md"
@@ -300,7 +318,7 @@ def test_the_task_asks_families_whole_and_reports_pairs(
     assert read_results(Path(some))["tasks"]["medcalc_fair"]["n_items"] in range(36, 46)
 
 
-def test_words_of_attributes_are_apart() -> None:
+def test_words_of_attributes_are_distinct() -> None:
     swapped = {name: words_of(name) for name in ATTRIBUTES}
     assert swapped["housing"] >= {"homeless", "shelter", "flat"}
     assert not swapped["ethnicity"] & swapped["sex"]
@@ -333,7 +351,7 @@ def test_unclear_answers_of_families_are_adjudicated(
     assert main([*taken, "--out", "sheet.csv"]) == 0
     capsys.readouterr()
     rows = read_sheet(Path("sheet.csv"), COLUMNS)
-    # Not what is open because of another answer alone.
+    # The sheet has no answers that are unclear only because of another answer.
     assert {row.cells["id"] for row in rows} == {base, swap}
     assert {row.cells["unclear"] for row in rows} == {"several answers"}
     filled = [{**row.cells, "reading": answers[row.cells["id"]]} for row in rows]
@@ -343,4 +361,6 @@ def test_unclear_answers_of_families_are_adjudicated(
     assert entry["metrics"]["accuracy"]["value"] == 1
     assert entry["coverage"]["unclear"] == {}
     changes = [entry["metrics"][name] for name in ("unwarranted_change", "noise_same")]
-    assert [(each["value"], each["bound_high"]) for each in changes] == [(0, 0)] * 2
+    assert [(figure["value"], figure["bound_high"]) for figure in changes] == [
+        (0, 0)
+    ] * 2

@@ -1,7 +1,4 @@
-"""What the notes say, read by patterns of the tests' own.
-
-The entities, all of them, and nothing else of them.
-"""
+"""Notes state exactly their entities, as read by the tests' own patterns."""
 
 from __future__ import annotations
 
@@ -28,18 +25,18 @@ from tests.case_tables import json_of, tables
 
 TABLES: dict[str, Any] = tables(__file__)
 
-# A second reader of the notes: patterns apart from the generator's own wordings. For
-# each entity they know by which words a note speaks of it (`flags`, and `absences` of
-# entities that are the absence of what a note speaks of), what it says where a denial
-# does not decide (`verdicts`), what it says for each class, what a quantity is called,
-# and how its unit is written.
+# A second reader of the notes: patterns independent of the generator's wordings. For
+# each entity they have the words that mention it (`flags`, and `absences` of entities
+# that are the absence of a finding), the words that decide where a denial does not
+# (`verdicts`), the words for each class, a quantity's names, and how its unit is
+# written.
 LEXICON: dict[str, dict[str, Any]] = json_of(Path(__file__).with_name("lexicon.json"))
 FLAGS, ABSENCES, VERDICTS = LEXICON["flags"], LEXICON["absences"], LEXICON["verdicts"]
 CLASSES, QUANTITIES, UNITS = LEXICON["classes"], LEXICON["quantities"], LEXICON["units"]
 
 # A sentence that denies: the words of denial, and the near misses (another time,
-# another cause) that amount to one. Harmless is what reads like a denial and is none:
-# part of a disease's name, or of what a finding looks like.
+# another cause) that amount to one. Harmless are texts that only look like a denial:
+# part of a disease's name, or of the description of a finding.
 DENIAL, HARMLESS, MEN, WOMEN, WOMEN_ONLY, MEN_ONLY, MARKED, KIN, CORRECTED = (
     re.compile(LEXICON["patterns"][name], re.IGNORECASE)
     for name in (
@@ -63,8 +60,11 @@ BED_OR_SURGERY = "Bedridden recently >3 days or major surgery within 12 weeks"
 
 
 @functools.cache
-def made_rows() -> list[Row]:
-    return [*fresh_rows(20_260, 55 * 32, 1), *map(unmarked, long_rows())]
+def generated_rows() -> list[Row]:
+    return [
+        *fresh_rows(20_260, 55 * 32, 1),
+        *map(without_marked_sentences, long_rows()),
+    ]
 
 
 @functools.cache
@@ -72,21 +72,19 @@ def long_rows() -> list[Row]:
     return list(fresh_rows(20_260, 55 * 20))
 
 
-def unmarked(row: Row) -> Row:
-    """A row of long notes without certain sentences.
-
-    Left out are those that say themselves that they are old, copied or of somebody
-    else.
-    """
+def without_marked_sentences(row: Row) -> Row:
+    """Returns a row of long notes without the sentences marked as old, copied or about somebody else."""
     number = int(row["calculator_id"])
     patterns = [
         CORRECTED,
         *[MARKED] * (number not in PREGNANCY),
         *[KIN] * (number not in FAMILY_COUNTS),
     ]
-    parts = sentences(row["patient_note"])
+    texts = sentences(row["patient_note"])
     left = [
-        part for part in parts if not any(pattern.search(part) for pattern in patterns)
+        sentence
+        for sentence in texts
+        if not any(pattern.search(sentence) for pattern in patterns)
     ]
     return {**row, "patient_note": "\n".join(left)}
 
@@ -108,7 +106,7 @@ def sentences(note: str) -> list[str]:
     return re.split(r"(?<=[.!?\]])\s+|\n+(?=[^\n])", note)
 
 
-def written(value: float) -> str:
+def number_forms(value: float) -> str:
     """Every way a note may print a number: decimals kept, thousands set off by a comma."""
     if isinstance(value, int):
         return rf"(?:{value}|{value:,})"
@@ -120,11 +118,11 @@ def number_pattern(value: Any) -> str:
     if isinstance(value, list) and len(value) == 4:
         return rf"{value[0]} ft {value[2]} in"
     number, unit = value if isinstance(value, list) else (value, "")
-    return f"{written(number)}{UNITS.get(unit, ' ' + re.escape(unit))}(?![\\w/])"
+    return f"{number_forms(number)}{UNITS.get(unit, ' ' + re.escape(unit))}(?![\\w/])"
 
 
 def test_length_templates_and_lexicon() -> None:
-    short = made_rows()[: -len(long_rows())]
+    short = generated_rows()[: -len(long_rows())]
     for rows, (low, high) in ((short, SHORT_NOTE), (long_rows(), LONG_NOTE)):
         lengths = [len(row["patient_note"].split()) for row in rows]
         assert low <= min(lengths) < max(lengths) <= high
@@ -156,22 +154,22 @@ def test_length_templates_and_lexicon() -> None:
     assert amounts - elsewhere <= set(QUANTITIES)
 
 
-def told_of(row: Row, pattern: str) -> list[bool]:
-    """For each sentence that speaks of a finding, whether it says that the finding is there."""
-    parts = [HARMLESS.sub("", part) for part in sentences(row["patient_note"])]
+def findings_in(row: Row, pattern: str) -> list[bool]:
+    """For each sentence about a finding, whether it states that the finding is present."""
+    texts = [HARMLESS.sub("", sentence) for sentence in sentences(row["patient_note"])]
     return [
-        not DENIAL.search(part)
-        for part in parts
-        if re.search(pattern, part, re.IGNORECASE)
+        not DENIAL.search(sentence)
+        for sentence in texts
+        if re.search(pattern, sentence, re.IGNORECASE)
     ]
 
 
-def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -> None:
+def test_notes_state_flags_as_the_entities_do() -> None:
     seen: Counter[tuple[str, bool | None]] = Counter()
-    for row in made_rows():
-        known = entities(row)
+    for row in generated_rows():
+        values = entities(row)
         for item in inputs(row, Flag):
-            value = known.get(item.name)
+            value = values.get(item.name)
             seen[item.name, value] += 1
             context = (
                 row["note_id"],
@@ -181,50 +179,50 @@ def test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out() -
                 row["patient_note"],
             )
             if item.name in VERDICTS:
-                found = [
-                    bool(re.search(each, row["patient_note"], re.IGNORECASE))
-                    for each in VERDICTS[item.name]
+                actual = [
+                    bool(re.search(pattern, row["patient_note"], re.IGNORECASE))
+                    for pattern in VERDICTS[item.name]
                 ]
-                assert found == [value is True, value is False], context
+                assert actual == [value is True, value is False], context
                 continue
-            told = told_of(
+            verdicts = findings_in(
                 row, FLAGS[item.name] if item.name in FLAGS else ABSENCES[item.name]
             )
             if value is None:
-                assert told == [], context
-            elif item.name == BED_OR_SURGERY and known.get(
+                assert verdicts == [], context
+            elif item.name == BED_OR_SURGERY and values.get(
                 "Major surgery within 12 weeks"
             ):
                 continue  # one name for two findings: the operation alone makes it true
             elif value is (item.name in FLAGS):
-                assert True in told, context
+                assert True in verdicts, context
             else:
-                assert told, context
-                assert True not in told, context
-    # Every finding occurs in all three forms; what gives a point by its absence is
-    # always spoken of.
-    wanted = [(name, value) for name in FLAGS for value in (True, False, None)]
-    wanted += [(name, value) for name in ABSENCES for value in (True, False)]
-    assert [each for each in wanted if not seen[each]] == []
+                assert verdicts, context
+                assert True not in verdicts, context
+    # Every finding occurs in all three forms; one whose absence gives a point is always
+    # mentioned.
+    expected = [(name, value) for name in FLAGS for value in (True, False, None)]
+    expected += [(name, value) for name in ABSENCES for value in (True, False)]
+    assert [key for key in expected if not seen[key]] == []
     assert not any(seen[name, None] for name in ABSENCES)
     assert {name for name, _ in seen} == {*FLAGS, *ABSENCES, *VERDICTS}
 
 
-def test_classes_are_told_as_the_entities_have_them() -> None:
+def test_notes_state_classes_as_the_entities_do() -> None:
     seen: set[tuple[str, str | None]] = set()
-    for row in made_rows():
-        known = entities(row)
+    for row in generated_rows():
+        values = entities(row)
         for item in inputs(row, Choice):
             if item.name in ("sex", "target steroid"):
                 continue
-            value = known.get(item.name)
-            told = {
+            value = values.get(item.name)
+            words = {
                 word
                 for word, pattern in CLASSES[item.name].items()
                 if re.search(pattern, row["patient_note"], re.IGNORECASE)
             }
             seen.add((item.name, value))
-            assert told == ({value} if value else set()), (
+            assert words == ({value} if value else set()), (
                 row["note_id"],
                 item.name,
                 value,
@@ -233,14 +231,14 @@ def test_classes_are_told_as_the_entities_have_them() -> None:
     assert {(name, word) for name, words in CLASSES.items() for word in words} <= seen
 
 
-def test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does() -> None:
+def test_notes_state_each_quantity_once_with_its_unit() -> None:
     seen: Counter[str] = Counter()
-    for row in made_rows():
-        known, note = entities(row), row["patient_note"]
+    for row in generated_rows():
+        values, note = entities(row), row["patient_note"]
         for item in inputs(row, Quantity):
             if item.name not in QUANTITIES:
                 continue
-            value = known.get(item.name)
+            value = values.get(item.name)
             name = rf"(?<![\w-])(?:{QUANTITIES[item.name]}){LINK}"
             flags = re.IGNORECASE if len(item.name) > 2 else 0
             stated = re.findall(rf"{name} (?=\d)", note, flags)
@@ -263,35 +261,35 @@ def test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does() -> N
 
 def test_pressures_ages_drinks_doses_and_sex() -> None:
     counted: Counter[str] = Counter()
-    for row in made_rows():
-        known, note = entities(row), row["patient_note"]
+    for row in generated_rows():
+        values, note = entities(row), row["patient_note"]
         context = (row["note_id"], row["relevant_entities"], note)
-        if "Systolic Blood Pressure" in known:
+        if "Systolic Blood Pressure" in values:
             counted["pressure"] += 1
-            systolic = known["Systolic Blood Pressure"][0]
+            systolic = values["Systolic Blood Pressure"][0]
             stated = re.findall(
                 rf"(?:pressure|S?BP){LINK} (\d+)(?:/(\d+))? ?mm ?Hg", note
             )
             assert len(stated) == 1, context
             assert int(stated[0][0]) == systolic, context
-            if "Diastolic Blood Pressure" in known:
-                assert int(stated[0][1]) == known["Diastolic Blood Pressure"][0], (
+            if "Diastolic Blood Pressure" in values:
+                assert int(stated[0][1]) == values["Diastolic Blood Pressure"][0], (
                     context
                 )
         elif any(
             item.name == "Systolic Blood Pressure" for item in inputs(row, Quantity)
         ):
             assert not re.search(r"\d/\d+ ?mm ?Hg", note), context
-        if "age" in known:
+        if "age" in values:
             counted["age"] += 1
-            assert re.search(rf"\b{known['age'][0]}(-year-old| y [MF]\b)", note), (
+            assert re.search(rf"\b{values['age'][0]}(-year-old| y [MF]\b)", note), (
                 context
             )
-        if "Number of Alcoholic Drinks Per Week" in known:
+        if "Number of Alcoholic Drinks Per Week" in values:
             counted["drinks"] += 1
-            drinks = known["Number of Alcoholic Drinks Per Week"][0]
+            drinks = values["Number of Alcoholic Drinks Per Week"][0]
             assert re.search(rf"\b{drinks} (alcoholic )?drinks per week", note), context
-        for name, value in known.items():
+        for name, value in values.items():
             if name.endswith(" Dose"):
                 counted["dose"] += 1
                 drug = (
@@ -311,37 +309,39 @@ def test_pressures_ages_drinks_doses_and_sex() -> None:
     )
 
 
-def test_sex_is_kept_and_bodies_fit_it() -> None:
+def test_notes_state_one_sex_throughout() -> None:
     counted: Counter[str] = Counter()
-    for row in [*made_rows()[: -len(long_rows())], *long_rows()]:
-        known, note = entities(row), row["patient_note"]
+    for row in [*generated_rows()[: -len(long_rows())], *long_rows()]:
+        values, note = entities(row), row["patient_note"]
         woman = bool(re.search(r"\b(woman|girl)\b|\d (y|mo) F\b", note))
         man = bool(re.search(r"\b(man|boy)\b|\d (y|mo) M\b", note))
         assert woman != man, note
         counted["woman" if woman else "man"] += 1
         assert not (MEN if woman else WOMEN).search(note), (row["note_id"], note)
-        own = " ".join(part for part in sentences(note) if not KIN.search(part))
+        own = " ".join(
+            sentence for sentence in sentences(note) if not KIN.search(sentence)
+        )
         assert not (MEN_ONLY if woman else WOMEN_ONLY).search(own), (
             row["note_id"],
             note,
         )
-        if "sex" in known:
-            assert known["sex"] == ("Female" if woman else "Male")
+        if "sex" in values:
+            assert values["sex"] == ("Female" if woman else "Male")
         if int(row["calculator_id"]) in (13, 68, 69):
             assert woman
     assert min(counted.values()) > 500
 
 
-@pytest.mark.parametrize(("one", "other"), TABLES["no_note_says_both"])
-def test_no_note_says_both(one: str, other: str) -> None:
+@pytest.mark.parametrize(("first", "second"), TABLES["no_note_says_both"])
+def test_no_note_states_both(first: str, second: str) -> None:
     counts: Counter[tuple[bool, ...]] = Counter()
-    for row in made_rows():
-        found = tuple(
+    for row in generated_rows():
+        matches = tuple(
             bool(re.search(pattern, row["patient_note"], re.IGNORECASE))
-            for pattern in (one, other)
+            for pattern in (first, second)
         )
-        assert found != (True, True), (row["note_id"], row["patient_note"])
-        counts[found] += 1
+        assert matches != (True, True), (row["note_id"], row["patient_note"])
+        counts[matches] += 1
     assert counts[True, False] > 5
     assert counts[False, True] > 0
 
@@ -353,12 +353,12 @@ DATED = re.compile(
 DATE_FORMS = ("%Y-%m-%d", "%m/%d/%Y", "%d %B %Y", "%B %d, %Y")
 
 
-def test_weekdays_belong_to_their_dates() -> None:
-    found = [
+def test_weekdays_fit_their_dates() -> None:
+    matches = [
         match for row in long_rows() for match in DATED.finditer(row["patient_note"])
     ]
-    assert len(found) > 50
-    for match in found:
+    assert len(matches) > 50
+    for match in matches:
         days = []
         for form in DATE_FORMS:
             with contextlib.suppress(ValueError):
@@ -376,15 +376,15 @@ def test_long_notes_have_one_reading_and_their_facts_give_the_gold(
     assert item.note == draw_item(calculator, key, 2).note
     assert LONG_NOTE[0] <= len(item.note.split()) <= LONG_NOTE[1]
     assert other_readings(item.chart, item.note, item.others) == []
-    known = {entry.parameter: entry.name for entry in calculator.inputs}
+    names = {entry.parameter: entry.name for entry in calculator.inputs}
     facts = {
-        known[name]: value
+        names[name]: value
         for name, value in recomputed([*item.chart.facts, *item.others]).items()
     }
     assert calculator.calculate(facts).answer == item.result.answer
 
 
-def test_a_competing_value_without_its_marker_is_found() -> None:
+def test_a_competing_value_without_its_marker_is_reported() -> None:
     item = next(
         item
         for key in range(50)

@@ -28,10 +28,10 @@ _NAMES = {
     "cycle_length": "cycle_length_days",
 }
 MEASURES = {
-    name: quantity(found[0])
+    name: quantity(matches[0])
     for name in AMOUNTS
     if (
-        found := [
+        matches := [
             parameter
             for parameter in SHARED
             if parameter == _NAMES.get(name)
@@ -50,8 +50,10 @@ MEASURES = {
 def test_every_quantity_is_checked() -> None:
     private = {"aa_gradient", "urine_output"}  # to their calculators
     # no calculator asks for these
-    by_the_way = set("crp magnesium tsh ferritin alkaline_phosphatase lipase".split())
-    assert set(AMOUNTS) == set(MEASURES) | private | by_the_way
+    in_notes_only = set(
+        "crp magnesium tsh ferritin alkaline_phosphatase lipase".split()
+    )
+    assert set(AMOUNTS) == set(MEASURES) | private | in_notes_only
     assert (len(background("vitals")), len(background("labs"))) == (6, 25)
     (celsius, fahrenheit) = AMOUNTS["temperature"].forms
     assert celsius.text(384, Draw("a")).startswith("38.4 ")
@@ -72,7 +74,7 @@ def test_every_quantity_is_checked() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(MEASURES))
-def test_every_form_is_read_back_by_the_calculators(name: str) -> None:
+def test_calculators_read_every_form(name: str) -> None:
     amount = AMOUNTS[name]
     low, high = amount.usual
     for form in amount.forms:
@@ -85,7 +87,7 @@ def test_every_form_is_read_back_by_the_calculators(name: str) -> None:
 
 
 @given(key=st.integers())
-def test_values_keep_clear_of_thresholds_that_print_rounds(key: int) -> None:
+def test_values_avoid_thresholds_that_rounding_crosses(key: int) -> None:
     # 2.0 mg/dL of creatinine is 177 µmol/L in tables and 176.8 by arithmetic.
     reading = AMOUNTS["creatinine"].read(Draw(str(key)), "si", 0.7, 3.4, near=(2.0,))
     assert isinstance(reading.entity, list)

@@ -1,8 +1,4 @@
-"""Rows of the fresh configuration.
-
-Reproducible, of the dataset's form, with golds that other paths confirm; how it is
-built.
-"""
+"""Rows of the fresh configuration: reproducible, in the dataset's form, with confirmed golds."""
 
 from __future__ import annotations
 
@@ -32,6 +28,7 @@ from medical_tasks.data.dataset_store import built_configs, read_rows
 from medical_tasks.data.fetching import build_dataset
 from medical_tasks.data.task_data import load_task_data
 from tests.case_tables import tables
+from tests.tiny_dataset import files_of
 
 TABLES: dict[str, Any] = tables(__file__)
 
@@ -41,7 +38,7 @@ PINNED = "236db5f78e5739c765d0b817d8ceb5632243b9d80bcef0d09d1036eed69029e8"
 
 
 @functools.cache
-def made_rows() -> list[Row]:
+def generated_rows() -> list[Row]:
     return list(fresh_rows(4711, 1540, 1))
 
 
@@ -50,7 +47,7 @@ def digest(rows: list[Row], *columns: str) -> str:
     return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
 
 
-def test_what_a_seed_gives_is_pinned() -> None:
+def test_the_rows_of_a_seed_are_pinned() -> None:
     # When this fails, the same seed gives other questions than before: raise the
     # version of the dataset's spec, say so in CHANGELOG.md, and only then record the
     # new value. Golds are left out: their last digit is the C library's. Each run of the
@@ -75,24 +72,26 @@ def test_a_row_depends_on_seed_and_number_alone(seed: int, n: int) -> None:
     assert row["row_number"] == n
 
 
-def test_rows_have_the_dataset_s_form_and_its_gold() -> None:
-    for row in made_rows():
+def test_rows_have_the_form_and_the_golds_of_the_dataset() -> None:
+    for row in generated_rows():
         assert list(row) == [column.name for column in COLUMNS]
         for column in COLUMNS:
             assert isinstance(row[column.name], int if column.dtype == "int64" else str)
             assert row[column.name] != ""
         assert row["category"] in CATEGORIES
-    assert [row["row_number"] for row in made_rows()] == list(
-        range(1, len(made_rows()) + 1)
+    assert [row["row_number"] for row in generated_rows()] == list(
+        range(1, len(generated_rows()) + 1)
     )
-    counts = Counter(row["calculator_id"] for row in made_rows())
+    counts = Counter(row["calculator_id"] for row in generated_rows())
     assert set(counts) == {entry.id for entry in CALCULATORS}
     assert set(counts.values()) == {28}
-    assert len({row["patient_note"] for row in made_rows()}) == len(made_rows())
-    assert len({item.cluster for item in load_items(MEDCALC, made_rows())}) == len(
-        made_rows()
+    assert len({row["patient_note"] for row in generated_rows()}) == len(
+        generated_rows()
     )
-    items = load_items(MEDCALC, made_rows())
+    assert len({item.cluster for item in load_items(MEDCALC, generated_rows())}) == len(
+        generated_rows()
+    )
+    items = load_items(MEDCALC, generated_rows())
     for task in (MEDCALC, MEDCALC_DIRECT):
         scores = score_items(task, items, [gold_response(task, item) for item in items])
         assert [score.id for score in scores if score.values["accuracy"] != 1.0] == []
@@ -102,16 +101,16 @@ def test_rows_have_the_dataset_s_form_and_its_gold() -> None:
         ] == []
 
 
-def test_entities_are_used_all_and_give_the_gold() -> None:
+def test_all_entities_are_used_and_give_the_gold() -> None:
     def as_argument(value: object) -> str:
         if isinstance(value, bool):
             return "yes" if value else "no"
         return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
     insulin = 0
-    for row in made_rows():
-        number, known = row["calculator_id"], json.loads(row["relevant_entities"])
-        result = calculate(number, known)
+    for row in generated_rows():
+        number, values = row["calculator_id"], json.loads(row["relevant_entities"])
+        result = calculate(number, values)
         assert result.answer_text == row["ground_truth_answer"]
         assert result.explanation == row["ground_truth_explanation"]
         assert (result.ignored, result.unit_doubts) == ((), ())
@@ -121,7 +120,7 @@ def test_entities_are_used_all_and_give_the_gold() -> None:
             assert "insulin in µIU/mL" in row["question"]
         # Typed at the command line, as texts instead of pairs: another reader of
         # numbers and units.
-        arguments = [f"{name}={as_argument(value)}" for name, value in known.items()]
+        arguments = [f"{name}={as_argument(value)}" for name, value in values.items()]
         assert (
             calculate(number, from_arguments(number, arguments)).answer_text
             == row["ground_truth_answer"]
@@ -131,23 +130,23 @@ def test_entities_are_used_all_and_give_the_gold() -> None:
 
 def test_scores_units_and_styles_vary() -> None:
     golds: dict[str, set[str]] = {}
-    for row in made_rows():
+    for row in generated_rows():
         if row["output_type"] == "integer" and row["calculator_id"] != 69:
             golds.setdefault(row["calculator_name"], set()).add(
                 row["ground_truth_answer"]
             )
     assert len(golds) >= 18
-    assert {name: found for name, found in golds.items() if len(found) < 3} == {}
+    assert {name: answers for name, answers in golds.items() if len(answers) < 3} == {}
     units = Counter(
         value[1]
-        for row in made_rows()
+        for row in generated_rows()
         for value in json.loads(row["relevant_entities"]).values()
         if isinstance(value, list)
     )
     for unit in TABLES["both_laboratories_units_and_missing_items_occur"]:
         assert units[unit] > 5, unit
     missing = sum(
-        "not mentioned" in row["ground_truth_explanation"] for row in made_rows()
+        "not mentioned" in row["ground_truth_explanation"] for row in generated_rows()
     )
     assert missing > 150
     marks = {
@@ -157,20 +156,21 @@ def test_scores_units_and_styles_vary() -> None:
     }
     counts = Counter(
         name
-        for row in made_rows()
+        for row in generated_rows()
         for name, mark in marks.items()
         if mark in row["patient_note"]
     )
     counts["telegraphic"] = sum(
-        bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"])) for row in made_rows()
+        bool(re.match(r"\d+ (y|mo) [MF] ", row["patient_note"]))
+        for row in generated_rows()
     )
-    counts["narrative"] = len(made_rows()) - counts.total()
+    counts["narrative"] = len(generated_rows()) - counts.total()
     assert min(counts[name] for name in (*marks, "telegraphic", "narrative")) > 60, (
         counts
     )
 
 
-def test_notes_have_hardly_a_run_of_words_in_common() -> None:
+def test_notes_share_few_runs_of_words() -> None:
     assert masked_words("Na 138 mmol/L; X-ray") == ["na", "#", "mmol", "l", "x-ray"]
     same = " ".join("one two three four five six seven eight nine".split())
     assert shared_runs([same, same], []) == (1.0, 1.0)
@@ -186,17 +186,9 @@ def test_notes_have_hardly_a_run_of_words_in_common() -> None:
 SPEC = dataset_spec("medcalc_bench")
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-def test_same_seed_same_bytes_another_seed_other_rows(tmp_path: Path) -> None:
-    one, two, other = tmp_path / "one", tmp_path / "two", tmp_path / "other"
-    for folder, seed in ((one, 7), (two, 7), (other, 8)):
+def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
+    first, again, other = tmp_path / "one", tmp_path / "two", tmp_path / "other"
+    for folder, seed in ((first, 7), (again, 7), (other, 8)):
         built = build_dataset(
             "medcalc_bench",
             source=None,
@@ -205,12 +197,12 @@ def test_same_seed_same_bytes_another_seed_other_rows(tmp_path: Path) -> None:
             options={"seed": seed, "n": 60},
         )
         assert built.rows == 60
-    assert files_of(one) == files_of(two)
-    assert len(files_of(one)) == 4
-    assert read_rows(one, "fresh", "test", spec=SPEC) == list(fresh_rows(7, 60))
+    assert files_of(first) == files_of(again)
+    assert len(files_of(first)) == 4
+    assert read_rows(first, "fresh", "test", spec=SPEC) == list(fresh_rows(7, 60))
     notes = [
         {row["patient_note"] for row in read_rows(folder, "fresh", "test")}
-        for folder in (one, other)
+        for folder in (first, other)
     ]
     assert notes[0] & notes[1] == set()
 
@@ -252,7 +244,7 @@ def test_wrong_use(
 @pytest.mark.parametrize(
     "calculator", CALCULATORS, ids=lambda calculator: str(calculator.id)
 )
-def test_the_worked_examples_of_one_shot_prompts_are_drawn_items(
+def test_one_shot_examples_are_drawn_items(
     calculator: AnyCalculator,
 ) -> None:
     example = own_exemplars()[str(calculator.id)]

@@ -1,8 +1,4 @@
-"""Twins.
-
-Golds that the notes' own text gives, notes alike but for one thing, and what replies
-score.
-"""
+"""Twins: golds that follow from the notes' text, notes that differ in one fact, and the scores of replies."""
 
 from __future__ import annotations
 
@@ -35,7 +31,7 @@ TABLES: dict[str, Any] = tables(__file__)
 
 
 @functools.cache
-def made_rows() -> list[Row]:
+def generated_rows() -> list[Row]:
     return list(twin_rows(20_261, 1600))
 
 
@@ -43,31 +39,28 @@ def test_golden_family() -> None:
     # By hand: calcium + 0.8 x (4 - 3.6) of 8.9, 10.1 and 2.22 x 4.008 mg/dL; the last
     # note's 10.1 is two years old.
     families = by_family(list(twin_rows(*TABLES["family"]["seed_and_rows"])))
-    found = families[TABLES["family"]["name"]]
+    family = families[TABLES["family"]["name"]]
     golds = {
         kind: [row["ground_truth_answer"], row["patient_note"]]
-        for kind, row in found.items()
+        for kind, row in family.items()
     }
     assert golds == TABLES["family"]["members"]
     digest = hashlib.sha256(
-        json.dumps([row["patient_note"] for row in made_rows()[:600]]).encode()
+        json.dumps([row["patient_note"] for row in generated_rows()[:600]]).encode()
     ).hexdigest()
     # as for `fresh`: a new value needs a new version of the dataset
     assert digest == TABLES["pinned"]
 
 
 def added_only(base: str, note: str) -> bool:
-    """Whether each line of a note begins with the base's line, byte for byte.
-
-    What was added stands behind it.
-    """
+    """Whether each line of a note begins with the base's line, so that text was only added."""
     lines = list(zip(base.split("\n"), note.split("\n"), strict=True))
     return all(after.startswith(before) for before, after in lines)
 
 
-def changed_words(one: str, other: str) -> int:
-    """How many words lie between the beginning and the end that two notes have in common."""
-    words, others = one.split(), other.split()
+def changed_words(note: str, other: str) -> int:
+    """Counts the words between the common beginning and the common end of two notes."""
+    words, others = note.split(), other.split()
     most = min(len(words), len(others))
     first = next((at for at in range(most) if words[at] != others[at]), most)
     left = most - first
@@ -79,9 +72,9 @@ def numbers(note: str) -> list[str]:
     return re.findall(r"\d+(?:\.\d+)?", note)
 
 
-def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> None:
+def test_golds_follow_from_the_text_and_kinds_are_as_declared() -> None:
     counts: Counter[tuple[int, str]] = Counter()
-    for family in by_family(made_rows()).values():
+    for family in by_family(generated_rows()).values():
         base = family["base"]
         assert list(family) == [kind for kind in KINDS if kind in family]
         for kind, row in family.items():
@@ -119,7 +112,7 @@ def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> Non
                 ), context
     lacking = {
         kind: sorted(
-            {at for at, _ in counts} - {at for at, each in counts if each == kind}
+            {at for at, _ in counts} - {at for at, other in counts if other == kind}
         )
         for kind in KINDS
     }
@@ -127,20 +120,20 @@ def test_every_gold_follows_from_the_text_and_each_kind_is_what_it_says() -> Non
     assert len({at for at, _ in counts}) == 55
 
 
-def test_a_second_reader_finds_the_entities_alone(
+def test_a_second_reader_reads_only_the_entities(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The tests of fresh notes, on twins without what they say of another person or time."""
+    """Runs the tests of fresh notes on twins without their sentences about another person or time."""
     rows = [
         {**row, "patient_note": ELSEWHERE.sub("", row["patient_note"])}
-        for row in made_rows()
+        for row in generated_rows()
         if row["note_type"] != "Twin: contradiction"
     ]
-    both = [*test_notes.made_rows(), *rows]
-    monkeypatch.setattr(test_notes, "made_rows", lambda: both)
-    test_notes.test_flags_are_told_as_the_entities_have_them_and_not_told_when_left_out()
-    test_notes.test_classes_are_told_as_the_entities_have_them()
-    test_notes.test_each_quantity_stands_once_with_its_unit_and_no_left_out_one_does()
+    both = [*test_notes.generated_rows(), *rows]
+    monkeypatch.setattr(test_notes, "generated_rows", lambda: both)
+    test_notes.test_notes_state_flags_as_the_entities_do()
+    test_notes.test_notes_state_classes_as_the_entities_do()
+    test_notes.test_notes_state_each_quantity_once_with_its_unit()
     test_notes.test_pressures_ages_drinks_doses_and_sex()
 
 
@@ -158,25 +151,27 @@ def test_a_smaller_set_begins_a_larger_one(seed: int, n: int) -> None:
 
 
 def test_policies_score_their_floors() -> None:
-    found = {
-        policy: [100 * entry["value"] for entry in floors(made_rows(), policy).values()]
+    values_by_policy = {
+        policy: [
+            100 * entry["value"] for entry in floors(generated_rows(), policy).values()
+        ]
         for policy in POLICIES
     }
-    assert found["oracle"] == [100, 100, 0, 0]
+    assert values_by_policy["oracle"] == [100, 100, 0, 0]
     for policy, floor in TABLES[
         "floors"
     ].items():  # as in measurements/README.md, of another 10,000 rows
-        assert found[policy] == pytest.approx(floor, abs=5), policy
+        assert values_by_policy[policy] == pytest.approx(floor, abs=5), policy
 
 
 @pytest.mark.parametrize(("reply", "gold", "right"), TABLES["notices"])
 def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> None:
-    (row,) = [row for row in made_rows() if row["ground_truth_answer"] == gold][:1]
+    (row,) = [row for row in generated_rows() if row["ground_truth_answer"] == gold][:1]
     (item,) = load_items(MEDCALC_TWINS, [row])
     (score,) = score_twins(MEDCALC_TWINS, [item], [reply])
     assert score.values["accuracy"] == right, score.why
-    # Apart from its family nothing can be said of a change: it is open, within the
-    # bounds, and not left out.
+    # Without its family a change is undetermined: it is open, within the bounds, and not
+    # left out.
     assert ("necessary_update" in score.values, score.unscored) == (
         False,
         "no reply to the base",
@@ -184,8 +179,8 @@ def test_notices_are_matched_by_words(reply: str, gold: str, right: bool) -> Non
     assert score.notes == ("no_base",)
 
 
-def test_no_other_input_s_name_is_right() -> None:
-    rows = [row for row in made_rows() if ": " in row["ground_truth_answer"]]
+def test_names_of_other_inputs_are_wrong() -> None:
+    rows = [row for row in generated_rows() if ": " in row["ground_truth_answer"]]
     golds = {
         (row["calculator_id"], *row["ground_truth_answer"].split(": ")): row
         for row in rows
@@ -197,8 +192,7 @@ def test_no_other_input_s_name_is_right() -> None:
             for item in find(number).inputs
             if item.name not in (gold, gold.partition(" (")[0])
         ]
-        # A pressure is one statement, and so are a drug's dose and how often it is
-        # taken.
+        # A pressure is one statement, and so are a drug's dose and its frequency.
         alike = (
             "pressure"
             if gold == "blood pressure"
@@ -219,18 +213,20 @@ def test_no_other_input_s_name_is_right() -> None:
             "corrected QT",
             "the answer",
         ]
-        asked = load_items(
+        items = load_items(
             MEDCALC_TWINS,
-            [{**row, "row_number": place} for place, _ in enumerate(names)],
+            [{**row, "row_number": row_number} for row_number, _ in enumerate(names)],
         )
         scores = score_twins(
-            MEDCALC_TWINS, asked, [f"{kind}: {name}" for name in names]
+            MEDCALC_TWINS, items, [f"{kind}: {name}" for name in names]
         )
         assert [score.why for score in scores if score.values["accuracy"]] == []
 
 
-def test_replies_are_compared_with_the_model_s_own() -> None:
-    family = next(each for each in by_family(made_rows()).values() if len(each) == 7)
+def test_replies_are_compared_with_the_reply_to_the_base() -> None:
+    family = next(
+        members for members in by_family(generated_rows()).values() if len(members) == 7
+    )
     items = load_items(MEDCALC_TWINS, list(family.values()))
     base = float(family["base"]["ground_truth_answer"])
     # a wrong reply kept, and within 5 %, is no change
@@ -242,57 +238,32 @@ def test_replies_are_compared_with_the_model_s_own() -> None:
     assert scores[0].values["accuracy"] == 0
 
 
-def test_the_task_asks_twins_and_others_what_has_an_answer(
+def test_the_twins_task_and_others_share_the_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert len(load_items(MEDCALC_TWINS, made_rows())) == 1600
-    asked = {item.fields["note_type"] for item in load_items(MEDCALC, made_rows())}
-    assert asked == {
+    assert len(load_items(MEDCALC_TWINS, generated_rows())) == 1600
+    note_types = {
+        item.fields["note_type"] for item in load_items(MEDCALC, generated_rows())
+    }
+    assert note_types == {
         f"Twin: {kind}" for kind in KINDS if kind not in ("missing", "contradiction")
     }
     with pytest.raises(UsageError, match="medcalc_twins has no official prompts"):
         load_prompts(MEDCALC_TWINS, "official")
-    assert (
-        main(
-            [
-                "build",
-                "medcalc_bench",
-                "--config",
-                "twins",
-                "--out",
-                str(tmp_path / "medcalc_bench"),
-            ]
-        )
-        == 2
-    )
+    out = str(tmp_path / "medcalc_bench")
+    build = ["build", "medcalc_bench", "--config", "twins", "--out", out]
+    assert main(build) == 2
     assert "--seed" in capsys.readouterr().err
-    build = [
-        "build",
-        "medcalc_bench",
-        "--config",
-        "twins",
-        "--seed",
-        "3",
-        "--n",
-        "2100",
-        "--out",
-    ]
-    assert main([*build, str(tmp_path / "medcalc_bench")]) == 0
-    run = [
-        "run",
-        "--tasks",
-        "medcalc_twins",
-        "--model",
-        "baseline/reference",
-        "--data",
-        str(tmp_path),
-        "--out",
-    ]
+    assert main([*build, "--seed", "3", "--n", "2100"]) == 0
+    run = ["run", "--tasks", "medcalc_twins", "--model", "baseline/reference"]
+    run += ["--data", str(tmp_path), "--out"]
     # more than one block of the scoring
     assert main([*run, str(tmp_path / "run")]) == 0
     entry = json_of(tmp_path / "run" / "results.json")["tasks"]["medcalc_twins"]
     assert "notes" not in entry
-    assert [entry["metrics"][each.name]["value"] for each in MEDCALC_TWINS.metrics] == [
+    assert [
+        entry["metrics"][metric.name]["value"] for metric in MEDCALC_TWINS.metrics
+    ] == [
         1,
         1,
         0,
@@ -309,21 +280,21 @@ def test_the_task_asks_twins_and_others_what_has_an_answer(
 
 @settings(max_examples=30)
 @given(n=st.integers(7, 1700), more=st.integers(0, 100))
-def test_a_first_part_is_of_whole_families(n: int, more: int) -> None:
-    items = load_items(MEDCALC_TWINS, made_rows())
-    part, larger = (first_items(MEDCALC_TWINS, items, most) for most in (n, n + more))
-    assert len(part) <= n
-    assert {item.id for item in part} <= {item.id for item in larger}
+def test_a_subset_has_whole_families(n: int, more: int) -> None:
+    items = load_items(MEDCALC_TWINS, generated_rows())
+    first, larger = (first_items(MEDCALC_TWINS, items, most) for most in (n, n + more))
+    assert len(first) <= n
+    assert {item.id for item in first} <= {item.id for item in larger}
     sizes, whole = (
-        Counter(item.cluster for item in part),
+        Counter(item.cluster for item in first),
         Counter(item.cluster for item in items),
     )
     assert all(sizes[name] == whole[name] for name in sizes)
     assert first_items(MEDCALC, items, n) == subset(items, n)
 
 
-def test_a_part_smaller_than_a_family_is_refused() -> None:
-    items = load_items(MEDCALC_TWINS, made_rows())
+def test_a_subset_smaller_than_a_family_is_refused() -> None:
+    items = load_items(MEDCALC_TWINS, generated_rows())
     with pytest.raises(
         UsageError, match=r"--max-samples 1 is smaller .* Give at least [3-7]\."
     ):

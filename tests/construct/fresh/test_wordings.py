@@ -1,7 +1,4 @@
-"""Rules that every wording of the generator keeps.
-
-Lists and sentences read right whatever is drawn.
-"""
+"""Rules for every wording of the generator: lists and sentences are well-formed for any draw."""
 
 from __future__ import annotations
 
@@ -38,12 +35,12 @@ SLOTS = {"day", "old", "year", *read_json("notes.json")["rules"]}  # filled by c
 
 
 def slots(text: str) -> set[str]:
-    """The lists that a frame names, without those with a capital's mark."""
+    """Returns the lists that a frame names, without the mark of a capital."""
     names = re.findall(r"<([a-z][a-z0-9_-]*)>", text)
     return {name.removesuffix("_c") for name in names} - SLOTS
 
 
-def test_the_stock() -> None:
+def test_material_is_complete() -> None:
     assert set(QUESTIONS) == set(CASE_OF) == {entry.id for entry in CALCULATORS}
     for finding in FINDINGS.values():
         for sex in "fm":
@@ -54,21 +51,23 @@ def test_the_stock() -> None:
                     if not text.startswith(("f:", "m:")) or text.startswith(sex)
                 ]
     layouts = [
-        each for style in read_json("notes.json")["layouts"].values() for each in style
+        layout
+        for style in read_json("notes.json")["layouts"].values()
+        for layout in style
     ]
     placed = {
         " ".join(sorted(" ".join(names for _, names, _ in layout).split()))
         for layout in layouts
     }
-    assert placed == {  # so that nothing said of a patient is left out
+    assert placed == {  # so that no section of a note is left out
         "care course earlier exam family history impression medication opening plan ros social story tests"
     }
-    assert {each.section for each in CLAUSES} | set(SECTION_OF_KIND.values()) <= {
+    assert {clause.section for clause in CLAUSES} | set(SECTION_OF_KIND.values()) <= {
         *" ".join(placed).split()
     }
     places = set(get_args(Setting))
     assert CLAUSES
-    assert all(each.settings <= places for each in CLAUSES)
+    assert all(clause.settings <= places for clause in CLAUSES)
     for questions in QUESTIONS.values():
         assert len(set(questions)) >= 2
         assert all(text[-1] in ".?" for text in questions)
@@ -83,11 +82,11 @@ def test_every_list_is_used_and_every_slot_has_a_list() -> None:
         name for lists in templates[0]["beside"].values() for name in lists.values()
     }
     used = slots(frames) | {name for names in beside for name in names.split("|")}
-    todo = list(used)
-    while todo:
-        found = slots(" ".join(WORDS[todo.pop()])) - used
-        used |= found
-        todo += found
+    pending = list(used)
+    while pending:
+        new = slots(" ".join(WORDS[pending.pop()])) - used
+        used |= new
+        pending += new
     assert used == set(WORDS)
     for name, words in WORDS.items():
         assert len(set(words)) == len(words) >= 5, name
@@ -108,7 +107,7 @@ def test_topics_by_words() -> None:
 
 
 @pytest.mark.parametrize(("age", "years"), [(19, {2024}), (43, set(range(2000, 2025)))])
-def test_a_year_is_one_of_the_patient_s_own_life(age: int, years: set[int]) -> None:
+def test_years_are_within_the_patients_life(age: int, years: set[int]) -> None:
     draw = Draw(str(age))
     phrasing = Phrasing(draw, draw_person(draw, age, age), datetime.date(2025, 3, 1))
     drawn = {int(phrasing.fill("<year>", {})) for _ in range(300)}
@@ -117,7 +116,7 @@ def test_a_year_is_one_of_the_patient_s_own_life(age: int, years: set[int]) -> N
     assert max(drawn) == 2024
 
 
-def test_an_article_fits_its_word() -> None:
+def test_articles_fit_their_words() -> None:
     draw = Draw("a")
     phrasing = Phrasing(draw, draw_person(draw, 50, 50), datetime.date(2025, 3, 1))
     for word, article in (
@@ -134,8 +133,8 @@ def test_a_question_names_drugs_and_no_dose() -> None:
         "input steroid": ["PredniSONE PO", 10, "mg"],
         "target steroid": "Cortisone PO",
     }
-    asked = "What dose of Cortisone PO in mg is equivalent to the patient's dose of PredniSONE PO?"
-    assert named_drugs(QUESTIONS[24][0], entities).startswith(asked)
+    expected = "What dose of Cortisone PO in mg is equivalent to the patient's dose of PredniSONE PO?"
+    assert named_drugs(QUESTIONS[24][0], entities).startswith(expected)
 
 
 @pytest.mark.parametrize("name", sorted(FINDINGS))
@@ -148,7 +147,7 @@ def test_findings(name: str) -> None:
         assert finding.affirmed, "prose tells statements in sentences"
         assert finding.denied
     else:
-        for phrase in finding.no:  # stands after "no" and before "or"
+        for phrase in finding.no:  # follows "no" and precedes "or"
             assert not re.match(r"(a|an|the|no|any) ", phrase), phrase
     for sentence in (*finding.affirmed, *finding.denied):
         assert re.match(r"(f:|m:)?[A-Z{]", sentence), sentence
@@ -186,7 +185,7 @@ def test_lists(brief: bool, voice: str) -> None:
                 voice=voice,  # type: ignore[arg-type]
             )
             seen.add(text)
-            assert any(part in text for part in joined), text
+            assert any(wording in text for wording in joined), text
             assert text.endswith(".")
             assert text[0].isupper() or text[0] == "{"
             if voice != "self":

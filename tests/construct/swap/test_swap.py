@@ -39,7 +39,7 @@ COUNTERPARTS = [
     ("She hurt herself; the cane is hers.", "He hurt himself; the cane is his."),
     ("SHE IS A PLEASANT LADY.", "HE IS A PLEASANT GENTLEMAN."),
     ("hi , margaret , how is she ?", "hi , andrew , how is he ?"),
-    # The father is somebody else, and stays; `her` says whose.
+    # The father is another person, and stays; `her` refers to the patient.
     ("She is well. Her father coughs.", "He is well. His father coughs."),
     # A surname is no given name.
     ("She saw Dr. James for her back.", "He saw Dr. James for his back."),
@@ -73,7 +73,7 @@ def test_words_of_the_patients_sex_have_counterparts(female: str, male: str) -> 
         ("hi wayne , he coughs .", "a given name without a known counterpart"),
     ],
 )
-def test_what_would_be_a_guess_is_left_out(text: str, reason: str) -> None:
+def test_texts_that_need_a_guess_are_left_out(text: str, reason: str) -> None:
     assert check_texts("sex", [text]) == Refusal(reason)
 
 
@@ -101,7 +101,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=20).map(" ".join))
-def test_nothing_else_changes_and_a_changed_text_says_the_other_sex(text: str) -> None:
+def test_only_words_of_the_sex_change(text: str) -> None:
     sex = check_texts("sex", [text])
     if sex is None or isinstance(sex, Refusal):
         return
@@ -111,7 +111,7 @@ def test_nothing_else_changes_and_a_changed_text_says_the_other_sex(text: str) -
     assert patient_sex([new]) == other
 
 
-def test_a_word_that_should_not_change_is_noticed() -> None:
+def test_other_changed_words_are_detected() -> None:
     with pytest.raises(ValueError, match="a swap changed other words too"):
         changed_words("She coughs.", "He wheezes.")
     with pytest.raises(ValueError, match="a swap changed other words too"):
@@ -125,9 +125,9 @@ def test_both_arms_have_the_same_rows_and_can_be_compared(
     spec = dataset_spec("ehrnoteqa")
     ids = []
     for value in ATTRIBUTES["insurance"][:2]:
-        made = mt.swap("ehrnoteqa", f"insurance={value}", config="demo", out=value)
-        rows = read_rows(made.folder, "demo", "test", spec=spec)
-        assert made.rows == made.changed == len(rows) > 0
+        swapped = mt.swap("ehrnoteqa", f"insurance={value}", config="demo", out=value)
+        rows = read_rows(swapped.folder, "demo", "test", spec=spec)
+        assert swapped.rows == swapped.changed == len(rows) > 0
         assert all(
             note["text"].startswith(
                 f"Insurance: {value.title() * (value != 'private')}"
@@ -137,12 +137,12 @@ def test_both_arms_have_the_same_rows_and_can_be_compared(
             for note in row["notes"]
         )
         ids.append([row["id"] for row in rows])
-        card = (made.folder / "README.md").read_text(encoding="utf-8")
+        card = (swapped.folder / "README.md").read_text(encoding="utf-8")
         assert f"insurance is {value} in every row" in card
         mt.run(
             "ehrnoteqa_mc_level1",
             model="baseline/reference",
-            data=made.folder,
+            data=swapped.folder,
             config="demo",
             out=f"runs/{value}",
         )
@@ -150,7 +150,7 @@ def test_both_arms_have_the_same_rows_and_can_be_compared(
     entry = json_of(here / "runs/private/results.json")["tasks"]["ehrnoteqa_mc_level1"]
     swap = entry["recipe"]["data"]["swap"]
     assert (swap["changed"], swap["rules"]) == ("insurance=private", "1")
-    assert swap["left_out"] == sum(made.left_out.values()) > 0
+    assert swap["left_out"] == sum(swapped.left_out.values()) > 0
     assert not entry["paper"]["comparable"]
     assert any("the patients were changed" in why for why in entry["paper"]["why"])
     assert (
@@ -188,6 +188,6 @@ def test_wrong_use(
 
 def test_a_swap_of_a_swap_is_refused(here: Path) -> None:
     mt.build("ehrnoteqa", config="demo")
-    made = mt.swap("ehrnoteqa", "housing=housed", config="demo", out="housed")
+    swapped = mt.swap("ehrnoteqa", "housing=housed", config="demo", out="housed")
     with pytest.raises(UsageError, match="holds ehrnoteqa with housing=housed already"):
-        mt.swap("ehrnoteqa", "sex=male", data=made.folder, config="demo", out="o")
+        mt.swap("ehrnoteqa", "sex=male", data=swapped.folder, config="demo", out="o")

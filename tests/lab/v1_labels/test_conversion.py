@@ -1,7 +1,4 @@
-"""The labels' units.
-
-Expected values are worked out by hand, step by step, with the rounding of each step.
-"""
+"""Units of the labels; expected values are calculated by hand, with the rounding of each step."""
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ def test_concentration(
     assert expected == pytest.approx(exact, rel=0.3) or unit == "pmol/L"
 
 
-def test_a_loss_by_rounding_is_told() -> None:
+def test_a_loss_by_rounding_is_reported() -> None:
     assert convert(254.9, "µmol/L", entities.CREATININE, "mg/dL")[1] == [
         "x: 254.9 µmol/L became 2.9 mg/dL by rounding each step (exactly 2.883)"
     ]

@@ -1,4 +1,4 @@
-"""`label` from outside: the table, the form of answers, and errors by their message."""
+"""`label`: the table of rules, the form of answers, and errors by their message."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_answers_have_the_form_of_the_dataset(
 
 
 @pytest.mark.parametrize(("calculator_id", "entities", "message"), TABLES["refused"])
-def test_what_the_label_rule_could_not_run_on(
+def test_inputs_without_a_label(
     calculator_id: int, entities: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(CalculatorInputError, match=message):
@@ -92,7 +92,7 @@ def test_an_overflow_is_an_input_error() -> None:
 
 
 @given(st.sampled_from(EYE), st.sampled_from(VERBAL), st.sampled_from(MOTOR))
-def test_a_coma_label_is_the_verbal_score_too_high(
+def test_coma_labels_count_the_verbal_score_twice(
     eye: str, verbal: str, motor: str
 ) -> None:
     entities = {
@@ -121,7 +121,7 @@ JUNK = st.one_of(
 
 
 @given(st.sampled_from(TABLES["cases"]), st.data())
-def test_junk_is_an_answer_or_an_input_error_and_is_left_as_it_was(
+def test_junk_gives_an_answer_or_an_input_error(
     case: dict[str, Any], data: st.DataObject
 ) -> None:
     calculator_id, entities = case["calculator"], deepcopy(case["entities"])

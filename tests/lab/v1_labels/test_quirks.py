@@ -10,11 +10,11 @@ from medical_tasks.lab.v1_labels import label
 from tests.calculators.score_strategies import table
 
 TABLES = table("labels")
-"""Invented rows with the label that each gets, added up in `why`; changes of one patient with their points; refusals."""
+"""Invented rows with their labels, which `why` adds up; changes of one patient with their points; refused inputs."""
 
 
 @pytest.mark.parametrize("case", TABLES["cases"])
-def test_a_quirk(case: dict[str, Any]) -> None:
+def test_quirks(case: dict[str, Any]) -> None:
     result = label(case["calculator"], case["entities"])
     assert (result.answer, result.note) == (case["answer"], case["note"]), case.get(
         "why"
@@ -32,9 +32,9 @@ def test_apache(change: dict[str, Any], points: int, note: str | None) -> None:
     assert result.answer == 15 + 4 + points
     assert result.note is not None
     others = [
-        told
-        for told in result.note.split("; ")
-        if told not in (COMA_ADDED, WHITE_CELLS)
+        quirk
+        for quirk in result.note.split("; ")
+        if quirk not in (COMA_ADDED, WHITE_CELLS)
     ]
     assert len(others) == (note is not None)
     assert note is None or note in others[0]
@@ -46,7 +46,7 @@ def test_sofa(change: dict[str, Any], points: int) -> None:
     assert label(43, {**TABLES["sofa_patient"], **change}).answer == points
 
 
-def test_names_of_later_versions_are_found() -> None:
+def test_names_of_later_versions() -> None:
     later = {
         "age": [40.0, "years"],
         "Diabetes mellitus": "uncomplicated",

@@ -54,9 +54,9 @@ def test_every_fixture_is_reproduced() -> None:
             answer: object = label(row["calculator_id"], row["inputs"]).answer
         except CalculatorInputError:
             answer = None  # the label rule could not run either
-        wanted = row["v1_label_rule"]
-        if (str(answer) if isinstance(wanted, str) else answer) != wanted:
-            wrong.append((row["calculator_id"], wanted, answer))
+        expected = row["v1_label_rule"]
+        if (str(answer) if isinstance(expected, str) else answer) != expected:
+            wrong.append((row["calculator_id"], expected, answer))
     assert wrong == []
 
 

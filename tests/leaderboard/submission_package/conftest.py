@@ -1,4 +1,4 @@
-"""Sound packages of demo records, made once, and a judge that reads prompts and answers by a rule."""
+"""Valid packages of demo records, and a judge that replies to prompts by a rule."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ MEDCALC = ("medcalc", "--model", "baseline/random", "--max-samples", "9")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Folder of the demo datasets, which are also the user's own for these tests."""
     with pytest.MonkeyPatch.context() as patch:
-        place = tmp_path_factory.mktemp("demo")
-        patch.setenv("MEDICAL_TASKS_DATA", str(place))
+        folder = tmp_path_factory.mktemp("demo")
+        patch.setenv("MEDICAL_TASKS_DATA", str(folder))
         patch.setenv("MEDICAL_TASKS_HOME", str(tmp_path_factory.mktemp("home")))
         for name in DATASETS:
-            build_dataset(name, source=None, config="demo", out=place / name)
-        yield place
+            build_dataset(name, source=None, config="demo", out=folder / name)
+        yield folder
 
 
 class Runs:
-    """Runs and packages by the words of their command, each made once."""
+    """Runs and packages by the words of their command; each run is made once."""
 
-    def __init__(self, place: Path) -> None:
-        self._place = place
-        self._made: dict[str, Path] = {}
+    def __init__(self, parent: Path) -> None:
+        self._parent = parent
+        self._folders: dict[str, Path] = {}
 
     def folder(self, *words: str) -> Path:
         """The folder of a finished run."""
         key = " ".join(words)
-        if key not in self._made:
-            folder = self._place / f"run-{len(self._made)}"
+        if key not in self._folders:
+            folder = self._parent / f"run-{len(self._folders)}"
             assert (
                 main(
                     ["run", "--config", "demo", "--out", str(folder), "--tasks", *words]
                 )
                 == 0
             )
-            self._made[key] = folder
-        return self._made[key]
+            self._folders[key] = folder
+        return self._folders[key]
 
     def package(self, *words: str, **more: Any) -> bytes:
         """The package of a run."""
@@ -87,7 +87,7 @@ def kqa(runs: Runs) -> bytes:
 
 @pytest.fixture(scope="package")
 def right(runs: Runs) -> bytes:
-    """Of a model that is right on every item."""
+    """The package of a model that is right on every item."""
     return runs.package(
         "medcalc", "--model", "baseline/reference", "--max-samples", "3"
     )
@@ -102,7 +102,7 @@ def credentialed(runs: Runs) -> bytes:
 def chat_judged(
     runs: Runs, demo: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> bytes:
-    """K-QA judged by one who reads prompts and says why, from a file."""
+    """K-QA judged by a file of a judge that reads prompts and gives reasons."""
     file = tmp_path_factory.mktemp("verdicts") / "verdicts.jsonl"
     file.write_text(
         "".join(f"{json.dumps(row)}\n" for row in recorded_verdicts("kqa")),
@@ -128,13 +128,13 @@ class _Scripted:
         self.rows: list[dict[str, Any]] = []
 
     def ask(self, questions: Sequence[Question]) -> list[Verdict | Unscored]:
-        made: list[Verdict | Unscored] = []
+        verdicts: list[Verdict | Unscored] = []
         for question in questions:
             text = next(
                 text for text in _REPLIES if isinstance(question.read(text), str | bool)
             )
             value, sha256 = question.read(text), asked_sha256(question.messages)
-            made.append(
+            verdicts.append(
                 Verdict(
                     id=question.id,
                     value=value,
@@ -146,7 +146,7 @@ class _Scripted:
             self.rows.append(
                 {"id": question.id, "value": value, "text": text, "sha256": sha256}
             )
-        return made
+        return verdicts
 
 
 _REPLIES = (
@@ -157,7 +157,7 @@ _REPLIES = (
 
 
 def recorded_verdicts(name: str) -> list[dict[str, Any]]:
-    """What the scripted judge says of the reference answers to a task's demo records."""
+    """Returns the scripted judge's verdicts on the reference answers to a task's demo records."""
     task = task_spec(name)
     data = load_task_data(task, dataset_spec(task.dataset), config="demo")
     answered = run_baseline("reference", task, data, max_samples=None)

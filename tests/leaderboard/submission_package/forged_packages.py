@@ -1,4 +1,4 @@
-"""Packages as a forger makes them: opened, changed, and closed again with every hash and every total right."""
+"""Forged packages: opened, changed, and closed again with correct hashes and totals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Opened:
 
     @property
     def entry(self) -> Row:
-        """Of its first task."""
+        """The entry of its first task."""
         return next(iter(self.results["tasks"].values()))
 
     def answer(self, item: str) -> Row:
@@ -57,12 +57,12 @@ class Opened:
         )
 
     def totals(self) -> None:
-        """Makes hashes of answers and verdicts, numbers of verdicts and results what they now are."""
+        """Recomputes the hashes of answers and verdicts, the numbers of verdicts, and the results."""
         texts = {(row["task"], row["id"]): row["response"] for row in self.answers}
         for name, entry in self.results["tasks"].items():
             rows = [row for row in self.items if row["task"] == name]
-            said = [row for row in self.verdicts if row["task"] == name]
-            by_item, _ = verdicts_of_items(said, {row["id"] for row in rows})
+            verdicts = [row for row in self.verdicts if row["task"] == name]
+            by_item, _ = verdicts_of_items(verdicts, {row["id"] for row in rows})
             for row in rows:
                 if (name, row["id"]) in texts:
                     row["answer_sha256"] = contents.answer_sha256(
@@ -72,8 +72,11 @@ class Opened:
                     by_item.get(row["id"], ())
                 )
             if "judge" in entry:
-                decided = sum("value" in row for row in said)
-                entry["judge"]["verdicts"] |= {"asked": len(said), "decided": decided}
+                decided = sum("value" in row for row in verdicts)
+                entry["judge"]["verdicts"] |= {
+                    "asked": len(verdicts),
+                    "decided": decided,
+                }
             read = [
                 {
                     key: float("nan") if value == "nan" else value
@@ -81,19 +84,19 @@ class Opened:
                 }
                 for row in rows
             ]
-            made = recompute(
+            recomputed = recompute(
                 reported_task(task_spec(name), entry),
                 entry,
                 read,
                 contents.DEFAULT_LIMITS,
             )
             entry |= {
-                key: made[key]
+                key: recomputed[key]
                 for key in ("n_items", "metrics", "coverage", "breakdown")
             }
 
     def verdict_hashes(self) -> None:
-        """Makes hashes and numbers of verdicts what they now are, of its first task; no total is touched."""
+        """Recomputes the hashes and numbers of verdicts of its first task, without totals."""
         by_item, _ = verdicts_of_items(self.verdicts, {row["id"] for row in self.items})
         for row in self.items:
             row["verdicts_sha256"] = contents.verdicts_sha256(
@@ -108,7 +111,7 @@ class Opened:
         }
 
     def closed(self) -> bytes:
-        """The package, with the hashes of its files right."""
+        """Returns the package, with correct hashes of its files."""
         members = {
             contents.MANIFEST: _json(self.manifest),
             contents.RESULTS: _json(self.results),
@@ -122,7 +125,7 @@ class Opened:
 def forged(
     package: bytes, change: Callable[[Opened], Any], *, totals: bool = True
 ) -> bytes:
-    """Changes a package and makes it whole again; with `totals` the results are computed again."""
+    """Changes a package and closes it again; with `totals` the results are recomputed."""
     opened = Opened.of(package)
     change(opened)
     if totals:
@@ -131,21 +134,21 @@ def forged(
 
 
 def put(opened: Opened, changes: Mapping[str, Any]) -> None:
-    """Changes parts by their paths, where * is the first: an object gets entries, and to a number one is added."""
+    """Changes sections by their paths, where * is the first: an object gets entries, and the value is added to a number."""
     for path, value in changes.items():
         *above, name = path.split(".")
-        part: Any = {**vars(opened), "entry": opened.entry}
+        section: Any = {**vars(opened), "entry": opened.entry}
         for key in above:
-            part = part[
+            section = section[
                 int(key)
-                if isinstance(part, list)
-                else next(iter(part))
+                if isinstance(section, list)
+                else next(iter(section))
                 if key == "*"
                 else key
             ]
-        last: Any = int(name) if isinstance(part, list) else name
-        part[last] = (
-            part[last] | value if isinstance(value, dict) else part[last] + value
+        last: Any = int(name) if isinstance(section, list) else name
+        section[last] = (
+            section[last] | value if isinstance(value, dict) else section[last] + value
         )
 
 

@@ -1,4 +1,4 @@
-"""What verifying finds in packages whose forger made every hash and every total right, and by asking the judge again."""
+"""Verification of forged packages with correct hashes and totals, and with repeated judge requests."""
 
 from __future__ import annotations
 
@@ -40,15 +40,17 @@ def verified(package: bytes, **options: Any) -> Verification:
     return verify_package(read_package(package), VerifyOptions(**options))
 
 
-def outcomes(found: Verification) -> dict[str, str]:
+def outcomes(verification: Verification) -> dict[str, str]:
     return {
         check.name.partition(": ")[2] or check.name: check.outcome
-        for check in found.checks
+        for check in verification.checks
     }
 
 
-def detail(found: Verification, part: str) -> str:
-    return next(check.detail for check in found.checks if check.name.endswith(part))
+def detail(verification: Verification, name: str) -> str:
+    return next(
+        check.detail for check in verification.checks if check.name.endswith(name)
+    )
 
 
 def row_of(opened: Opened, accuracy: float) -> dict[str, Any]:
@@ -56,7 +58,7 @@ def row_of(opened: Opened, accuracy: float) -> dict[str, Any]:
 
 
 def changed_answer(opened: Opened) -> None:
-    """An answer that was right is replaced, its score is kept."""
+    """A right answer is replaced; its score is kept."""
     opened.answer(row_of(opened, 1.0)["id"])["response"] = '{"answer": "-7777"}'
 
 
@@ -94,7 +96,7 @@ def changed_cluster(opened: Opened) -> None:
 
 
 def flipped(opened: Opened) -> None:
-    """One verdict more for the model, with all that follows from it."""
+    """One more verdict favours the model, with all consequences."""
     row = next(
         row
         for row in opened.verdicts
@@ -102,7 +104,9 @@ def flipped(opened: Opened) -> None:
     )
     row.update(value="entailment", votes=["entailment"])
     item = opened.item(row["id"].partition("/")[0])
-    of = sum(each["id"].startswith(f"{item['id']}/must/") for each in opened.verdicts)
+    of = sum(
+        verdict["id"].startswith(f"{item['id']}/must/") for verdict in opened.verdicts
+    )
     for name in ("comprehensiveness", "comprehensiveness_answered"):
         item[name] += 1 / of
 
@@ -115,18 +119,18 @@ def contradicted(opened: Opened) -> None:
 
 
 def other_question(opened: Opened) -> None:
-    """Another answer, under verdicts on the answer that was."""
+    """The answer is changed; the verdicts are those on the old one."""
     opened.answers[0]["response"] += " Ask your doctor."
 
 
 def renamed(judge: str, **identity: str) -> Callable[[Opened], None]:
-    """The lexical judge's verdicts given out as those of another."""
+    """The lexical judge's verdicts are attributed to another judge."""
 
     def change(opened: Opened) -> None:
         named = opened.entry["recipe"]["judge"]
         kept = {
-            part: named[part]
-            for part in ("reasks", "reply_tokens", "mode", "prompts", "votes")
+            key: named[key]
+            for key in ("reasks", "reply_tokens", "mode", "prompts", "votes")
         }
         opened.entry["recipe"]["judge"] = {
             **kept,
@@ -156,7 +160,7 @@ def without_pair(opened: Opened) -> None:
 
 
 def undecided(opened: Opened) -> None:
-    """A verdict against the model is said to have been unreadable."""
+    """A verdict against the model is marked as unreadable."""
     row = opened.verdicts[0]
     del row["value"]
     row.update(unscored="judge: unreadable reply", votes=[])
@@ -173,43 +177,43 @@ def verdict_elsewhere(opened: Opened) -> None:
     opened.verdict_hashes()
 
 
-# What touches verdicts alone, and no total.
+# Changes of verdicts alone, without totals.
 OF_VERDICTS: dict[str, Callable[[Opened], None]] = {
     "words_renamed": renamed("openai-api/[host]/m", backend="openai-api"),
     "nobody": renamed("physicians"),
     **{
-        made.__name__: made
-        for made in (without_pair, undecided, verdict_twice, verdict_elsewhere)
+        change.__name__: change
+        for change in (without_pair, undecided, verdict_twice, verdict_elsewhere)
     },
 }
 
 
 @pytest.mark.parametrize(
-    ("package", "change", "said"), CASES["what_is_forged_is_found"]
+    ("package", "change", "details"), CASES["forgeries_are_detected"]
 )
-def test_what_is_forged_is_found(
+def test_forgeries_are_detected(
     request: pytest.FixtureRequest,
     package: str,
     change: str | dict[str, Any],
-    said: dict[str, list[str]],
+    details: dict[str, list[str]],
 ) -> None:
-    made = (
+    apply = (
         OF_VERDICTS.get(change) or globals()[change]
         if isinstance(change, str)
-        else lambda one: put(one, change)
+        else lambda opened: put(opened, change)
     )
-    found = verified(
+    verification = verified(
         forged(
             request.getfixturevalue(package),
-            made,
-            totals=made not in OF_VERDICTS.values(),
+            apply,
+            totals=apply not in OF_VERDICTS.values(),
         )
     )
-    assert found.differs
-    assert not found.matches
-    for part, texts in said.items():
-        assert outcomes(found)[part] == "mismatch"
-        assert [text for text in texts if text not in detail(found, part)] == []
+    assert verification.differs
+    assert not verification.matches
+    for name, texts in details.items():
+        assert outcomes(verification)[name] == "mismatch"
+        assert [text for text in texts if text not in detail(verification, name)] == []
 
 
 def test_verdicts_match_by_their_texts_alone(chat_judged: bytes, runs: Runs) -> None:
@@ -218,26 +222,30 @@ def test_verdicts_match_by_their_texts_alone(chat_judged: bytes, runs: Runs) -> 
     assert outcomes(sound)["judge"] == "not checked"
     assert "are what the judge's text says" in detail(sound, "verdicts")
     words = runs.package("kqa", "--model", "baseline/random")
-    found = verified(forged(words, renamed("nli/org/model", kind="nli"), totals=False))
-    assert outcomes(found)["verdicts"] == "not checked"
-    assert "are what the judge that compares words says" in detail(found, "verdicts")
-    assert found.on_trust == ("kqa",)
+    verification = verified(
+        forged(words, renamed("nli/org/model", kind="nli"), totals=False)
+    )
+    assert outcomes(verification)["verdicts"] == "not checked"
+    assert "are what the judge that compares words says" in detail(
+        verification, "verdicts"
+    )
+    assert verification.on_trust == ("kqa",)
 
 
 def wider(opened: Opened) -> None:
-    """The interval of a metric without a largest value is not told by the items: reading lets it pass."""
+    """The items do not determine the interval of a metric without a largest value, so the reader accepts it."""
     opened.entry["metrics"]["hallucination_rate"]["ci_high"] += 0.001
 
 
-def test_an_interval_that_items_do_not_tell_is_computed_from_answers(
+def test_intervals_that_items_do_not_determine_are_computed_from_answers(
     kqa: bytes,
 ) -> None:
-    found = verified(forged(kqa, wider, totals=False))
-    assert outcomes(found) | {"results": ""} == outcomes(verified(kqa)) | {
+    verification = verified(forged(kqa, wider, totals=False))
+    assert outcomes(verification) | {"results": ""} == outcomes(verified(kqa)) | {
         "results": ""
     }
     assert "1 numbers differ: metrics, hallucination_rate, ci_high" in detail(
-        found, "results"
+        verification, "results"
     )
 
 
@@ -245,7 +253,7 @@ def better_recall(opened: Opened) -> None:
     opened.items[0]["rouge1"] = 0.125
 
 
-def test_credentialed_answers_are_given_by_whoever_has_them(
+def test_credentialed_answers_are_verified_with_responses(
     credentialed: bytes, runs: Runs, tmp_path: Path
 ) -> None:
     without = verified(credentialed)
@@ -254,56 +262,54 @@ def test_credentialed_answers_are_given_by_whoever_has_them(
     assert not without.differs
     run = runs.folder(*CREDENTIALED)
     assert verified(credentialed, responses=run).matches
-    found = verified(forged(credentialed, better_recall), responses=run)
-    assert outcomes(found)["scores"] == "mismatch"
+    verification = verified(forged(credentialed, better_recall), responses=run)
+    assert outcomes(verification)["scores"] == "mismatch"
     other = tmp_path / "answers.jsonl"
     first = read_package(credentialed).items[0]["id"]
     other.write_text(
         f'{{"id": "{first}", "response": "Clear lungs."}}\n', encoding="utf-8"
     )
-    found = verified(credentialed, responses=other)
-    assert outcomes(found)["answers"] == "mismatch"
-    assert outcomes(found)["scores"] == "not checked"
+    verification = verified(credentialed, responses=other)
+    assert outcomes(verification)["answers"] == "mismatch"
+    assert outcomes(verification)["scores"] == "not checked"
 
 
-def test_answers_given_beside_the_package_are_compared(
-    right: bytes, tmp_path: Path
-) -> None:
+def test_responses_are_compared_with_the_package(right: bytes, tmp_path: Path) -> None:
     answers = read_package(right).answers["medcalc"]
-    given = tmp_path / "answers.jsonl"
-    given.write_text(
+    responses_file = tmp_path / "answers.jsonl"
+    responses_file.write_text(
         "".join(
-            f"{json.dumps({'id': each, 'response': answers[each]})}\n"
-            for each in answers
+            f"{json.dumps({'id': item_id, 'response': answers[item_id]})}\n"
+            for item_id in answers
         ),
         "utf-8",
     )
-    assert verified(right, responses=given).matches
-    # Right hashes say nothing of scores that nobody computed.
-    found = verified(right, responses=given, data=tmp_path)
-    assert outcomes(found)["answers"] == "match"
-    assert found.unproven == ("medcalc",)
-    assert not found.matches
-    found = verified(forged(right, changed_answer), responses=given)
-    assert outcomes(found)["answers"] == "mismatch"
-    assert "1 of 3 given here do not have the stated hash" in detail(found, "answers")
+    assert verified(right, responses=responses_file).matches
+    # Correct hashes do not prove scores that were not recomputed.
+    verification = verified(right, responses=responses_file, data=tmp_path)
+    assert outcomes(verification)["answers"] == "match"
+    assert verification.unproven == ("medcalc",)
+    assert not verification.matches
+    verification = verified(forged(right, changed_answer), responses=responses_file)
+    assert outcomes(verification)["answers"] == "mismatch"
+    assert "1 of 3 given here do not have the stated hash" in detail(
+        verification, "answers"
+    )
 
 
-def test_without_the_data_nothing_is_called_a_match(
-    medcalc: bytes, tmp_path: Path
-) -> None:
-    found = verified(medcalc, data=tmp_path)
+def test_nothing_matches_without_the_data(medcalc: bytes, tmp_path: Path) -> None:
+    verification = verified(medcalc, data=tmp_path)
     assert (
-        outcomes(found)["data"]
-        == outcomes(found)["items"]
-        == outcomes(found)["scores"]
+        outcomes(verification)["data"]
+        == outcomes(verification)["items"]
+        == outcomes(verification)["scores"]
         == "not checked"
     )
-    assert "not computed from answers" in detail(found, "results")
+    assert "not computed from answers" in detail(verification, "results")
     # with the package's own hashes, which proves nothing
-    assert outcomes(found)["answers"] == "match"
-    assert not found.matches
-    assert found.unproven == ("medcalc",)
+    assert outcomes(verification)["answers"] == "match"
+    assert not verification.matches
+    assert verification.unproven == ("medcalc",)
 
 
 def _with_a_missing_verdict() -> tuple[TaskSpec, TaskEntry, list[dict[str, Any]]]:
@@ -311,12 +317,12 @@ def _with_a_missing_verdict() -> tuple[TaskSpec, TaskEntry, list[dict[str, Any]]
     task = replace(task_spec("ehrnoteqa_open_level1"), groups=(), cluster=None)
     task = replace(task, metrics=task.metrics[:1])
     items = [
-        Item(id=f"{place:02}", fields={}, groups={}, cluster=str(place))
-        for place in range(40)
+        Item(id=f"{number:02}", fields={}, groups={}, cluster=str(number))
+        for number in range(40)
     ]
-    known = [
-        Counts(how="count", verdicts=(Verdicts(hits=place % 2, known=1),))
-        for place in range(36)
+    decided = [
+        Counts(how="count", verdicts=(Verdicts(hits=number % 2, known=1),))
+        for number in range(36)
     ]
     lost = [Counts(how="count", verdicts=(Verdicts(missing=1),)) for _ in range(4)]
     scores = [
@@ -325,7 +331,7 @@ def _with_a_missing_verdict() -> tuple[TaskSpec, TaskEntry, list[dict[str, Any]]
             id=item.id,
             unscored=None if counts.known else "judge: http 500",
         )
-        for item, counts in zip(items, [*known, *lost], strict=True)
+        for item, counts in zip(items, [*decided, *lost], strict=True)
     ]
     named = {score.id: score for score in scores}
     entry = summarise(
@@ -346,12 +352,10 @@ def _with_a_missing_verdict() -> tuple[TaskSpec, TaskEntry, list[dict[str, Any]]
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
-    CASES["an_estimate_lies_where_the_undecided_items_can_bring_it"],
+    ("change", "count"),
+    CASES["estimates_must_be_possible"],
 )
-def test_an_estimate_lies_where_the_undecided_items_can_bring_it(
-    change: dict[str, Any], found: int
-) -> None:
+def test_estimates_must_be_possible(change: dict[str, Any], count: int) -> None:
     task, entry, rows = _with_a_missing_verdict()
     assert (
         entry["metrics"]["accuracy"]["value"],
@@ -360,9 +364,9 @@ def test_an_estimate_lies_where_the_undecided_items_can_bring_it(
         0.5,
         4,
     )
-    made = recompute(task, entry, rows, DEFAULT_LIMITS)
+    recomputed = recompute(task, entry, rows, DEFAULT_LIMITS)
     entry["metrics"]["accuracy"] |= cast(Figure, change)
-    assert len(list(result_differences(task, entry, made, rows))) == found
+    assert len(list(result_differences(task, entry, recomputed, rows))) == count
 
 
 JUDGE = "openai-api/judge-host/scripted"
@@ -370,14 +374,14 @@ RUN = ("kqa", "--model", "baseline/random", "--max-samples", "3", "--judge", JUD
 
 
 @pytest.fixture
-def mind(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Of a judge by the statement alone, who may change it."""
-    mind = [0]
+def verdict_shift(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """A shift that a test may change, of a judge whose verdict otherwise depends on the statement alone."""
+    verdict_shift = [0]
 
     def answer(call: Call) -> str:
         number = (
             sha256(str(call.body["messages"][0]["content"]).encode()).digest()[0]
-            + mind[0]
+            + verdict_shift[0]
         )
         return json.dumps(
             {
@@ -389,11 +393,14 @@ def mind(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     with FaultServer((), answer=answer) as server:
         monkeypatch.setenv("JUDGE_HOST_BASE_URL", server.base_url)
         monkeypatch.setenv("JUDGE_HOST_API_KEY", "k")
-        yield mind
+        yield verdict_shift
 
 
-def test_the_judge_is_asked_again(
-    mind: list[int], runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_judge_is_queried_again(
+    verdict_shift: list[int],
+    runs: Runs,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     package = tmp_path / "judged.zip"
     package.write_bytes(runs.package(*RUN))
@@ -402,21 +409,21 @@ def test_the_judge_is_asked_again(
         "openai-api/[host]/scripted",
         "[address]",
     )
-    asked = ["verify", str(package), "--judge", JUDGE, "--sample", "2"]
-    assert main(asked) == 0
+    command = ["verify", str(package), "--judge", JUDGE, "--sample", "2"]
+    assert main(command) == 0
     assert "asked again about 2 items: " in capsys.readouterr().out
-    mind[0] = 1
-    assert main(asked) == 6
+    verdict_shift[0] = 1
+    assert main(command) == 6
     assert "0 of " in capsys.readouterr().out
-    assert main([*asked[:2], "--judge", "openai-api/judge-host/another"]) == 2
+    assert main([*command[:2], "--judge", "openai-api/judge-host/another"]) == 2
     assert (
         "is another judge than that of kqa: judge, model: 'scripted' in the package"
         in capsys.readouterr().err
     )
-    assert main(asked[:2]) == 0
-    told = capsys.readouterr().out
-    assert "was not asked again; give --judge" in told
-    assert told.endswith(
+    assert main(command[:2]) == 0
+    output = capsys.readouterr().out
+    assert "was not asked again; give --judge" in output
+    assert output.endswith(
         "The judge of kqa was not asked again: its verdicts are the submitter's word (--judge asks it).\n"
     )
 

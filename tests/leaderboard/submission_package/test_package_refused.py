@@ -1,4 +1,4 @@
-"""What the reader of packages refuses, and what it says."""
+"""Packages that the reader refuses, and its messages."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ CASES = cases("package_refused")
 
 
 def zipped(package: bytes, **fields: Any) -> bytes:
-    """The same files, with fields of the first member's header as given."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as opened:
+    """Packs the same files, with these fields in the first member's header."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as opened:
         for number, (name, content) in enumerate(members_of(package).items()):
             info = zipfile.ZipInfo(name)
             info.compress_type = zipfile.ZIP_DEFLATED
             for field, value in fields.items() if number == 0 else ():
                 setattr(info, field, value)
             opened.writestr(info, content)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def overlapping(package: bytes) -> bytes:
-    """Two entries of the list on one member's bytes."""
+    """Makes two entries of the list point to one member's bytes."""
     second = package.index(b"PK\1\2", package.index(b"PK\1\2") + 4)
     return package[: second + 42] + struct.pack("<L", 0) + package[second + 46 :]
 
 
 def twice(package: bytes) -> bytes:
-    made = io.BytesIO(package)
+    buffer = io.BytesIO(package)
     with (
-        zipfile.ZipFile(made, "a") as opened,
+        zipfile.ZipFile(buffer, "a") as opened,
         pytest.warns(UserWarning, match="Duplicate name"),
     ):
         opened.writestr(zipfile.ZipInfo(contents.ITEMS), b"{}\n")
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 ZIPS: list[tuple[Callable[[bytes], bytes], str]] = [
@@ -74,30 +74,30 @@ ZIPS: list[tuple[Callable[[bytes], bytes], str]] = [
 
 
 def header(fields: dict[str, Any]) -> Callable[[bytes], bytes]:
-    made = {
+    encoded = {
         key: value.encode("latin-1") if key in ("extra", "comment") else value
         for key, value in fields.items()
     }
-    return lambda package: zipped(package, **made)
+    return lambda package: zipped(package, **encoded)
 
 
-def listed(place: int, value: str) -> Callable[[bytes], bytes]:
+def listed(offset: int, value: str) -> Callable[[bytes], bytes]:
     def change(package: bytes) -> bytes:
-        start = package.index(b"PK\1\2") + place
+        start = package.index(b"PK\1\2") + offset
         return package[:start] + value.encode("latin-1") + package[start + len(value) :]
 
     return change
 
 
-ZIPS += [(header(fields), said) for fields, said in CASES["headers"]]
-ZIPS += [(listed(place, value), said) for place, value, said in CASES["listed"]]
+ZIPS += [(header(fields), message) for fields, message in CASES["headers"]]
+ZIPS += [(listed(offset, value), message) for offset, value, message in CASES["listed"]]
 
 
-@pytest.mark.parametrize(("change", "said"), ZIPS)
-def test_zip_files_that_are_not_plain(
-    medcalc: bytes, change: Callable[[bytes], bytes], said: str
+@pytest.mark.parametrize(("change", "message"), ZIPS)
+def test_malformed_zip_files(
+    medcalc: bytes, change: Callable[[bytes], bytes], message: str
 ) -> None:
-    with pytest.raises(contents.PackageError, match=said):
+    with pytest.raises(contents.PackageError, match=message):
         read_package(change(medcalc))
 
 
@@ -115,9 +115,9 @@ def test_damaged_content_and_a_bomb(medcalc: bytes) -> None:
         read_package(bomb)
 
 
-@pytest.mark.parametrize(("limits", "said"), CASES["limits"])
-def test_limits(medcalc: bytes, limits: dict[str, int], said: str) -> None:
-    with pytest.raises(contents.PackageError, match=said):
+@pytest.mark.parametrize(("limits", "message"), CASES["limits"])
+def test_limits(medcalc: bytes, limits: dict[str, int], message: str) -> None:
+    with pytest.raises(contents.PackageError, match=message):
         read_package(medcalc, limits=contents.ReadLimits(**limits))
 
 
@@ -137,18 +137,18 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "old", "new", "said"), [*CASES["content"], *LONG])
-def test_content_that_is_not_of_the_form(
-    medcalc: bytes, name: str, old: str, new: str, said: str
+@pytest.mark.parametrize(("name", "old", "new", "message"), [*CASES["content"], *LONG])
+def test_malformed_content(
+    medcalc: bytes, name: str, old: str, new: str, message: str
 ) -> None:
     members = members_of(medcalc)
     assert old.encode() in members[name]
     members[name] = members[name].replace(old.encode(), new.encode("latin-1"), 1)
-    with pytest.raises(contents.PackageError, match=said):
+    with pytest.raises(contents.PackageError, match=message):
         read_package(rehashed(members))
 
 
-def test_a_text_without_an_end_takes_no_time_in_squares(medcalc: bytes) -> None:
+def test_an_unterminated_string_is_read_in_linear_time(medcalc: bytes) -> None:
     members = members_of(medcalc)
     members[contents.ITEMS] = (
         b'{"a": [1, '
@@ -180,26 +180,24 @@ CHANGES: dict[str, Callable[[Opened], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("package", "change", "said"), CASES["forged"])
-def test_parts_that_do_not_belong_together_and_text_of_credentialed_data(
+@pytest.mark.parametrize(("package", "change", "message"), CASES["forged"])
+def test_inconsistent_parts_and_credentialed_text(
     request: pytest.FixtureRequest,
     package: str,
     change: str | dict[str, Any],
-    said: str,
+    message: str,
 ) -> None:
-    made = (
+    apply = (
         CHANGES[change]
         if isinstance(change, str)
         else lambda opened: put(opened, change)
     )
-    with pytest.raises(contents.PackageError, match=said) as caught:
-        read_package(forged(request.getfixturevalue(package), made, totals=False))
+    with pytest.raises(contents.PackageError, match=message) as caught:
+        read_package(forged(request.getfixturevalue(package), apply, totals=False))
     assert "slept" not in str(caught.value)
 
 
-def test_values_without_a_denominator_are_not_those_undecided_and_members_are_those_documented(
-    kqa: bytes,
-) -> None:
+def test_nan_values_and_names_of_members(kqa: bytes) -> None:
     raw = [json.loads(line) for line in members_of(kqa)[contents.ITEMS].splitlines()]
     read = read_package(kqa).items
     tokens = [
@@ -216,17 +214,16 @@ def test_values_without_a_denominator_are_not_those_undecided_and_members_are_th
     ]
     assert nans == tokens
     assert tuple(members_of(kqa)) == contents.MEMBERS
-    assert isinstance(read_package(kqa), contents.Package)
 
 
 def test_an_unclear_answer_is_never_right(medcalc: bytes) -> None:
-    """Else a forger could call right answers unclear, or have wrong ones widen the bounds of another metric."""
+    """Otherwise a forger could mark right answers as unclear, or widen the bounds of another metric with wrong ones."""
 
     def unclear(opened: Opened) -> None:
         opened.items[0] |= {"accuracy": 1.0, "unclear": "a bound"}
 
-    said = "accuracy: must be 0 where unclear has a reason, got 1"
-    with pytest.raises(contents.PackageError, match=said):
+    message = "accuracy: must be 0 where unclear has a reason, got 1"
+    with pytest.raises(contents.PackageError, match=message):
         read_package(forged(medcalc, unclear, totals=False))
 
 
@@ -236,11 +233,11 @@ def test_packages_of_suites_without_unclear_answers_are_read(medcalc: bytes) -> 
         for row in opened.items:
             del row["unclear"]
 
-    found = read_package(forged(medcalc, older, totals=False))
-    assert {row["unclear"] for row in found.items} == {""}
+    package = read_package(forged(medcalc, older, totals=False))
+    assert {row["unclear"] for row in package.items} == {""}
 
 
-def test_places_that_are_no_file(tmp_path: Path, medcalc: bytes) -> None:
+def test_missing_files_and_folders(tmp_path: Path, medcalc: bytes) -> None:
     with pytest.raises(MissingError, match=r"no such file\. Give the \.zip"):
         read_package(tmp_path / "none.zip")
     with pytest.raises(
@@ -253,7 +250,7 @@ def test_places_that_are_no_file(tmp_path: Path, medcalc: bytes) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_hostile_packages_are_refused_or_taken_by_rule(right: bytes) -> None:
+def test_hostile_packages(right: bytes) -> None:
     outcomes = [
         (kind, try_package(content))
         for kind, content in hostile_packages(right, 150, seed=8)

@@ -1,4 +1,4 @@
-"""Packages of runs: the same bytes each time, nothing of the submitter's machine, no text of credentialed data."""
+"""Packages of runs: reproducible, without details of the submitter's machine or text of credentialed data."""
 
 from __future__ import annotations
 
@@ -63,15 +63,19 @@ def test_a_run_gives_the_same_bytes_and_its_own_rows(
     assert runs.package(*MEDCALC) == medcalc
     package = read_package(kqa)
     written = read_items(runs.folder(*KQA))
-    for row, said in zip(written, package.items, strict=True):
+    for row, packed in zip(written, package.items, strict=True):
         assert {name: repr(value) for name, value in row.items()} == {
-            name: repr(said[name]) for name in row
+            name: repr(packed[name]) for name in row
         }
-        assert said["answer_sha256"] == answer_sha256(package.answers["kqa"][row["id"]])
+        assert packed["answer_sha256"] == answer_sha256(
+            package.answers["kqa"][row["id"]]
+        )
         own = [
-            each for each in package.verdicts if each["id"].startswith(f"{row['id']}/")
+            verdict
+            for verdict in package.verdicts
+            if verdict["id"].startswith(f"{row['id']}/")
         ]
-        assert said["verdicts_sha256"] == verdicts_sha256(own)
+        assert packed["verdicts_sha256"] == verdicts_sha256(own)
 
 
 def test_open_tasks_verify(runs: Runs) -> None:
@@ -79,10 +83,10 @@ def test_open_tasks_verify(runs: Runs) -> None:
         ",".join(OPEN),
         *TWO_ITEMS,
     )
-    found = verify_package(read_package(runs.package(*words)))
-    assert [check for check in found.checks if check.outcome != "match"] == []
-    assert found.matches
-    assert len(found.checks) == 1 + 7 * 3 + 6
+    verification = verify_package(read_package(runs.package(*words)))
+    assert [check for check in verification.checks if check.outcome != "match"] == []
+    assert verification.matches
+    assert len(verification.checks) == 1 + 7 * 3 + 6
 
 
 def test_the_figures_of_a_judge_can_be_left_out(runs: Runs) -> None:
@@ -97,11 +101,11 @@ def test_the_figures_of_a_judge_can_be_left_out(runs: Runs) -> None:
     assert {"rouge1", "rougeLsum"} <= entry["metrics"].keys()
     assert entry["recipe"]["judge"] is None
     assert not package.verdicts
-    found = verify_package(package)
-    assert [check for check in found.checks if check.outcome != "match"] == []
+    verification = verify_package(package)
+    assert [check for check in verification.checks if check.outcome != "match"] == []
 
 
-def test_answers_are_left_out_only_where_they_are_published(
+def test_answers_are_left_out_only_if_published(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "package.zip"
@@ -145,9 +149,9 @@ def test_submit_and_verify_commands(
         "7",
     ]
     assert submit(folder, out, "--allow-partial", *more) == 0
-    told = capsys.readouterr()
-    assert "medcalc (9 items)" in told.out
-    assert "It ran on the synthetic demo records." in told.err
+    printed = capsys.readouterr()
+    assert "medcalc (9 items)" in printed.out
+    assert "It ran on the synthetic demo records." in printed.err
     submitter = read_package(out).manifest.submitter
     assert (submitter.organisation, submitter.open_weights, submitter.parameters) == (
         "Lab",
@@ -178,31 +182,30 @@ def test_a_run_too_large_for_a_package_is_refused_before_its_rows_are_read(
     }
     (tmp_path / "results.json").write_text(json.dumps(results))
     assert submit(tmp_path, tmp_path / "package.zip") == 2
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
         "a package holds at most 50,000 items across its tasks, and this run has medcalc"
-        in told
+        in stderr
     )
-    assert step in told
+    assert step in stderr
 
 
-def test_verify_tells_by_its_exit_code(
+def test_exit_codes_of_verify(
     credentialed: bytes,
     medcalc: bytes,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from tests.leaderboard.submission_package.forged_packages import forged
     from tests.leaderboard.submission_package.test_package_forged import better_score
 
     file = tmp_path / "p.zip"
-    for content, code, said in (
+    for content, code, message in (
         (credentialed, 5, "nothing is proven of mimic_rrs"),
         (forged(medcalc, better_score), 6, "It does not match: "),
     ):
         file.write_bytes(content)
         assert main(["verify", str(file)]) == code
-        assert said in capsys.readouterr().out
+        assert message in capsys.readouterr().out
     assert main(["verify", str(file), "--judge", "lexical"]) == 2
     assert "medcalc needs no judge" in capsys.readouterr().err
     file.write_bytes(b"no zip")
@@ -214,7 +217,7 @@ def test_runs_that_cannot_be_submitted(
     runs: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = runs.folder(*MEDCALC)
-    for words, code, said in (
+    for words, code, message in (
         (["--task", "kqa", "--allow-partial"], 2, "has no results of kqa"),
         (
             ["--organisation", "two\nlines", "--allow-partial"],
@@ -224,21 +227,21 @@ def test_runs_that_cannot_be_submitted(
         (["--data", str(tmp_path), "--allow-partial"], 3, "demo is not built in"),
     ):
         assert submit(folder, tmp_path / "p.zip", *words) == code
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert submit(tmp_path, tmp_path / "p.zip") == 3
     assert main(["submit", str(folder), "--to", "space"]) == 2
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("said", "kept"), CASES["recipes"])
-def test_recipes_tell_nothing_of_the_machine(
-    said: dict[str, Any], kept: dict[str, Any]
+@pytest.mark.parametrize(("recipe", "kept"), CASES["recipes"])
+def test_recipes_do_not_describe_the_machine(
+    recipe: dict[str, Any], kept: dict[str, Any]
 ) -> None:
-    assert scrub_recipe(said) == kept
+    assert scrub_recipe(recipe) == kept
     assert scrub_recipe(kept) == kept
 
 
-def test_what_a_judge_met_is_not_told_and_every_file_setting_is_known() -> None:
+def test_troubles_and_paths_of_a_judge_are_removed() -> None:
     judge = {
         "name": "nli//data/true",
         "check": "judge nli//data/true was never checked",
@@ -250,26 +253,29 @@ def test_what_a_judge_met_is_not_told_and_every_file_setting_is_known() -> None:
             "kqa": {"recipe": {"judge": {"name": "nli//data/true"}}, "judge": judge}
         },
     }
-    made = scrub(results)
-    assert "items_sha256" not in made
-    told = {
+    scrubbed = scrub(results)
+    assert "items_sha256" not in scrubbed
+    expected = {
         "name": "nli/true",
         "check": "judge nli/true was never checked",
         "trouble": "[not told]",
     }
-    assert made["tasks"]["kqa"]["judge"] == told
-    found = {
+    assert scrubbed["tasks"]["kqa"]["judge"] == expected
+
+
+def test_every_setting_that_names_a_file_is_scrubbed() -> None:
+    settings = {
         name
         for task in tasks().values()
         for name, text in {**task.arguments, **task.scoring_arguments}.items()
         if any(word in text for word in ("folder", "file", "checkpoint", "FOLDER"))
     }
-    assert found
-    assert found <= FILE_SETTINGS
+    assert settings
+    assert settings <= FILE_SETTINGS
 
 
-def test_official_figures_that_no_judge_was_asked_for_are_ignored(kqa: bytes) -> None:
-    """Earlier versions wrote them, and anybody can say of a result that it is comparable with the paper."""
+def test_official_figures_without_their_judge_are_ignored(kqa: bytes) -> None:
+    """Earlier versions wrote them, and anybody can mark a result as comparable with the paper."""
 
     def older(opened: Opened) -> None:
         opened.entry["recipe"]["task_version"] = "2-A"

@@ -1,4 +1,4 @@
-"""Every published figure has a place here: tasks, metrics and groups exist, values lie where they can."""
+"""Published figures: their tasks, metrics and groups exist, and values are within their limits."""
 
 from __future__ import annotations
 
@@ -30,23 +30,25 @@ def figures(result: PublishedResult) -> list[tuple[str, float]]:
     of_groups = [
         item
         for groups in result.breakdown.values()
-        for told in groups.values()
-        for item in told.items()
+        for metrics in groups.values()
+        for item in metrics.items()
     ]
     return [*result.metrics.items(), *of_groups]
 
 
-def test_there_are_as_many_rows_as_the_tables_have() -> None:
+def test_row_counts_match_the_tables() -> None:
     assert Counter(result.source for result in all_published()) == ROWS
     assert sum(ROWS.values()) == 291
     assert sum(len(figures(result)) for result in all_published()) == 979
 
 
 def test_tasks_metrics_groups_and_limits_are_those_of_the_catalogue() -> None:
-    known = tasks()
-    assert [result.task for result in all_published() if result.task not in known] == []
+    catalogue = tasks()
+    assert [
+        result.task for result in all_published() if result.task not in catalogue
+    ] == []
     for result in all_published():
-        task = known[result.task]
+        task = catalogue[result.task]
         metrics = {metric.name: metric for metric in task.metrics}
         for name, value in figures(result):
             low, high = metrics[name].limits
@@ -85,7 +87,7 @@ def test_every_headline_that_is_published_is_found_from_the_headline_metric() ->
     assert without - TEAMS == text_metrics
 
 
-def test_each_row_says_where_it_is_from_and_what_is_different() -> None:
+def test_each_row_names_its_source_and_differences() -> None:
     for result in all_published():
         if result.source not in TEAMS:
             assert re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{5}", result.link)
@@ -126,13 +128,13 @@ def test_the_overall_scores_of_teams_are_the_means_of_their_parts() -> None:
     assert checked == 3
 
 
-def test_the_document_counts_what_is_there() -> None:
+def test_counts_in_the_document_are_right() -> None:
     text = (ROOT / "docs" / "published_results.md").read_text(encoding="utf-8")
     values = sum(len(figures(result)) for result in all_published())
     assert f"Together {sum(ROWS.values())} rows and {values} figures." in text
 
 
-def test_a_row_is_read_with_what_its_table_says() -> None:
+def test_a_row_is_read_with_the_attributes_of_its_table() -> None:
     first, second = read_figures(FILE)
     assert (first.model, first.setting, first.task) == ("M", "7B", "t")
     assert (first.source, first.link, first.judge) == (
@@ -149,7 +151,7 @@ def test_a_row_is_read_with_what_its_table_says() -> None:
     assert (second.setting, second.breakdown) == ("", {})
 
 
-def test_the_file_says_each_thing_once_and_nothing_idle() -> None:
+def test_the_file_has_no_duplicates_and_no_unused_entries() -> None:
     content = json_of(ROOT / "medical_tasks" / "report" / "published" / "figures.json")
     rows = [(table, row) for table in content["tables"] for row in table["rows"]]
     keys = [

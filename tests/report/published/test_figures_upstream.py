@@ -149,11 +149,16 @@ def doclens() -> Iterator[tuple[Key, float]]:
                 + ("_section" if setting.startswith("section") else "")
                 + SHOTS[shots]
             )
-            told = setting.replace("full", "full note").replace("section", "by section")
+            described = setting.replace("full", "full note").replace(
+                "section", "by section"
+            )
             for column, printed in row.items():
                 if printed:
                     metric = (claims | texts).get(column, column)
-                    yield (source, task, model, told, metric, ""), float(printed) / 100
+                    yield (
+                        (source, task, model, described, metric, ""),
+                        float(printed) / 100,
+                    )
 
 
 def archehr() -> Iterator[tuple[Key, float]]:
@@ -172,11 +177,11 @@ def archehr() -> Iterator[tuple[Key, float]]:
                     if column.startswith("essential_supplementary")
                     else "factuality"
                 )
-                mean, part = column.split("_")[-2:]
+                mean, component = column.split("_")[-2:]
                 metric = (
                     which
                     + ("_macro" if mean == "macro" else "")
-                    + parts[part]
+                    + parts[component]
                     + "_official"
                 )
             yield (
@@ -185,7 +190,7 @@ def archehr() -> Iterator[tuple[Key, float]]:
             )
 
 
-def test_every_figure_of_the_tables_is_here_and_no_other() -> None:
+def test_the_figures_are_exactly_those_of_the_tables() -> None:
     printed = dict(
         entry
         for table in (medcalc, ehrnoteqa, kqa, doclens, archehr)
@@ -201,8 +206,8 @@ def test_every_figure_of_the_tables_is_here_and_no_other() -> None:
         for groups in result.breakdown.values():
             here |= {
                 (*start, name, group): value
-                for group, told in groups.items()
-                for name, value in told.items()
+                for group, metrics in groups.items()
+                for name, value in metrics.items()
             }
     assert here.keys() == printed.keys()
     assert {

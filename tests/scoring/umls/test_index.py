@@ -1,4 +1,4 @@
-"""An index holds each accepted English term with its concepts, in whatever folding, and damaged files are refused by line."""
+"""The index of UMLS terms: terms and their concepts, foldings, files of the UMLS, and damaged indices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def row(concept: int, text: str, language: str = "ENG") -> str:
 def write_umls(folder: Path, strings: str, types: Mapping[int, str] = TYPES) -> Path:
     (folder / "MRCONSO.RRF").write_text(strings)
     (folder / "MRSTY.RRF").write_text(
-        "".join(f"C{each:07d}|{tui}|A1|Name|AT1||\n" for each, tui in types.items())
+        "".join(
+            f"C{concept:07d}|{tui}|A1|Name|AT1||\n" for concept, tui in types.items()
+        )
     )
     return folder
 
@@ -48,52 +50,48 @@ STRINGS = (
 )
 
 
-def found(folder: Path, *asked: str) -> list[tuple[int, str, tuple[str, ...]]]:
+def look_up(folder: Path, *texts: str) -> list[tuple[int, str, tuple[str, ...]]]:
+    """Returns the number of the text, the term and its concepts, for each text that is a term."""
     with UmlsIndex(folder) as umls:
-        return umls.find([umls.folding.looked_up(text) for text in asked])
+        return umls.find([umls.folding.looked_up(text) for text in texts])
 
 
-def test_what_an_index_holds(tmp_path: Path) -> None:
-    info = build_index(write_umls(tmp_path, STRINGS), tmp_path / "index")
+def test_terms_are_english_of_accepted_types_and_of_at_most_five_words(
+    tmp_path: Path,
+) -> None:
+    index = tmp_path / "index"
+    info = build_index(write_umls(tmp_path, STRINGS), index)
     assert (info.terms, info.strings, info.without_type) == (3, 8, 1)
-    asked = [
-        "x",
-        "Crohn disease",
-        "crohn disease",
-        "appendectomy",
-        "enfermedad",
-        "Sjögren's syndrome",
-        "no type",
-    ]
-    assert found(tmp_path / "index", *asked) == [
+    texts = ["x", "Crohn disease", "crohn disease", "appendectomy", "enfermedad"]
+    assert look_up(index, *texts, "Sjögren's syndrome", "no type") == [
         (1, "Crohn disease", ("C0000001", "C0000003")),
         (5, "Sjo\u0308gren's syndrome", ("C0000001",)),
     ]
-    assert found(
-        tmp_path / "index", "one two three four five", "one two three four five six", ""
-    ) == [(0, "one two three four five", ("C0000004",))]
-    assert found(tmp_path / "index") == []
-    assert len(GROUPS) == 7
-    assert sum(len(each.split()) for each in GROUPS.values()) == len(MEDCON_TYPES) == 66
-    # The folding decides under what a term is found.
-    write_umls(tmp_path, STRINGS + row(4, "hypertension") + row(4, "Straße"))
-    build_index(tmp_path, tmp_path / "index")
-    assert [
-        term for _, term, _ in found(tmp_path / "index", "HYPERTENSION", "Hypertension")
-    ] == ["hypertension"]
-    build_index(
-        tmp_path, tmp_path / "index", folding=Folding(lowercase=True, ascii_only=True)
-    )
-    assert [
-        term
-        for _, term, _ in found(
-            tmp_path / "index", "Hypertension", "SJÖGREN’S syndrome", "strasse"
-        )
-    ] == [
-        "hypertension",
-        "sjogren's syndrome",
-        "strasse",
+    five_words = "one two three four five"
+    assert look_up(index, five_words, f"{five_words} six", "") == [
+        (0, five_words, ("C0000004",))
     ]
+    assert look_up(index) == []
+
+
+def test_there_are_66_types_in_7_groups() -> None:
+    types = [tui for group in GROUPS.values() for tui in group.split()]
+    assert len(GROUPS) == 7
+    assert len(types) == len(MEDCON_TYPES) == 66
+
+
+def test_the_folding_decides_which_texts_are_a_term(tmp_path: Path) -> None:
+    index = tmp_path / "index"
+    write_umls(tmp_path, STRINGS + row(4, "hypertension") + row(4, "Straße"))
+
+    def terms(*texts: str) -> list[str]:
+        return [term for _, term, _ in look_up(index, *texts)]
+
+    build_index(tmp_path, index)
+    assert terms("HYPERTENSION", "Hypertension") == ["hypertension"]
+    build_index(tmp_path, index, folding=Folding(lowercase=True, ascii_only=True))
+    expected = ["hypertension", "sjogren's syndrome", "strasse"]
+    assert terms("Hypertension", "SJÖGREN’S syndrome", "strasse") == expected
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -106,7 +104,7 @@ def test_what_an_index_holds(tmp_path: Path) -> None:
         max_size=30,
     )
 )
-def test_the_same_as_a_dictionary(
+def test_the_index_equals_a_dictionary(
     tmp_path: Path, strings: list[tuple[int, str]]
 ) -> None:
     expected: dict[str, set[str]] = {}
@@ -115,7 +113,7 @@ def test_the_same_as_a_dictionary(
             expected.setdefault(Folding().stored(text.strip()), set()).add(
                 f"C{concept:07d}"
             )
-    write_umls(tmp_path, "".join(row(*each) for each in strings))
+    write_umls(tmp_path, "".join(row(concept, text) for concept, text in strings))
     if not expected:
         with pytest.raises(UsageError, match="holds no English string"):
             build_index(tmp_path, tmp_path / "index")
@@ -126,18 +124,20 @@ def test_the_same_as_a_dictionary(
     assert {term: set(concepts) for _, term, concepts in terms} == expected
 
 
-def test_hashes_that_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terms_with_the_same_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(index_module, "_digest", lambda term: bytes(7) + term[:1])
     write_umls(tmp_path, row(1, "ab") + row(3, "ac") + row(4, "b"))
     build_index(tmp_path, tmp_path / "index")
-    assert found(tmp_path / "index", "ac", "ad", "ab", "b") == [
+    assert look_up(tmp_path / "index", "ac", "ad", "ab", "b") == [
         (0, "ac", ("C0000003",)),
         (2, "ab", ("C0000001",)),
         (3, "b", ("C0000004",)),
     ]
 
 
-def test_the_releases_own_folders_and_gzip(tmp_path: Path) -> None:
+def test_the_folders_of_a_release_and_gzip(tmp_path: Path) -> None:
     meta = tmp_path / "2022AA" / "META"
     meta.mkdir(parents=True)
     write_umls(meta, STRINGS)
@@ -149,7 +149,7 @@ def test_the_releases_own_folders_and_gzip(tmp_path: Path) -> None:
     assert build_index(tmp_path / "2022AA", tmp_path / "packed") == plain
 
 
-def test_without_the_umls(tmp_path: Path) -> None:
+def test_missing_files_of_the_umls(tmp_path: Path) -> None:
     with pytest.raises(
         MissingError,
         match=r"holds no MRCONSO\.RRF\. The UMLS needs a licence of your own, which is free",
@@ -179,19 +179,20 @@ def test_without_the_umls(tmp_path: Path) -> None:
         (row(2, "appendectomy"), "holds no English string of an accepted type"),
     ],
 )
-def test_files_of_another_form(tmp_path: Path, strings: str, message: str) -> None:
+def test_files_of_another_form_are_refused_and_leave_no_index(
+    tmp_path: Path, strings: str, message: str
+) -> None:
     build_index(write_umls(tmp_path, STRINGS), tmp_path / "index")
     write_umls(tmp_path, strings)
     with pytest.raises(UsageError, match=message):
         build_index(tmp_path, tmp_path / "index")
-    with pytest.raises(
-        UsageError
-    ):  # the earlier index is gone, nothing stands in its place
+    # The earlier index is gone, and no other has replaced it.
+    with pytest.raises(UsageError, match="holds no UMLS index"):
         UmlsIndex(tmp_path / "index")
     assert not list((tmp_path / "index").glob(".building-*"))
 
 
-def test_a_damaged_index(tmp_path: Path) -> None:
+def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
     build_index(write_umls(tmp_path, STRINGS), tmp_path / "index")
     records = tmp_path / "index" / "records.bin"
     records.write_bytes(records.read_bytes()[:-1])

@@ -1,4 +1,4 @@
-"""Concepts and MEDCON equal QuickUMLS's on the checked texts; spans follow the variant; tokens are spaCy's."""
+"""The matcher of UMLS concepts: recorded results of QuickUMLS, tokens of spaCy, windows and phrases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TEXTS = [
 ]
 
 
-def test_without_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_spacy_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
     with pytest.raises(
         MissingError,
@@ -56,61 +56,54 @@ class TestWithSpacy:
 
     @pytest.mark.upstream
     @needs_shared
-    def test_every_result_and_pair_score_of_the_fixture(self, tmp_path: Path) -> None:
-        told = json_of(FIXTURE / "medcon_expected.json")
-        assert set(told["semantic_types"]) == MEDCON_TYPES
+    def test_recorded_concepts_spans_and_scores(self, tmp_path: Path) -> None:
+        fixture = json_of(FIXTURE / "medcon_expected.json")
+        assert set(fixture["semantic_types"]) == MEDCON_TYPES
+        texts = fixture["texts"]
         pairs = 0
-        for config in told["configs"]:
+        for config in fixture["configs"]:
             folding = Folding(
                 lowercase=config["lowercase_install"],
                 ascii_only=config["normalize_unicode_install"],
             )
+            variant = "aci-bench" if config["ignore_syntax_effective"] else "archehr"
+            lexicon = fixture["pos_lexicon"] if config["pos_lexicon"] else {}
             build_index(FIXTURE, tmp_path / "index", folding=folding)
             with UmlsIndex(tmp_path / "index") as umls:
-                variant = (
-                    "aci-bench" if config["ignore_syntax_effective"] else "archehr"
-                )
-                matcher = Matcher(
-                    umls,
-                    variant=variant,
-                    parts=told["pos_lexicon"] if config["pos_lexicon"] else {},
-                )
-                found = [matcher.concepts(text) for text in told["texts"]]
-                spans = [
-                    [(each.start, each.end) for each in matcher.matches(text)]
-                    for text in told["texts"]
-                ]
-            for text, concepts, places, expected in zip(
-                told["texts"], found, spans, config["results"], strict=True
+                matcher = Matcher(umls, variant=variant, parts=lexicon)
+                concepts = [matcher.concepts(text) for text in texts]
+                matches = [matcher.matches(text) for text in texts]
+            for text, by_term, spans, expected in zip(
+                texts, concepts, matches, config["results"], strict=True
             ):
-                assert {
-                    term: sorted(each) for term, each in concepts.items()
-                } == expected["concepts"], text
-                assert places == [
-                    (each["start"], each["end"]) for each in expected["matches"]
+                sorted_concepts = {term: sorted(ids) for term, ids in by_term.items()}
+                assert sorted_concepts == expected["concepts"], text
+                assert [(span.start, span.end) for span in spans] == [
+                    (span["start"], span["end"]) for span in expected["matches"]
                 ], text
             for pair in config["pairs"]:
-                score = medcon(found[pair["reference"]], found[pair["prediction"]])
+                reference, prediction = pair["reference"], pair["prediction"]
+                score = medcon(concepts[reference], concepts[prediction])
                 assert score.f1 == pytest.approx(pair["medcon"], abs=1e-9)
                 pairs += 1
         assert pairs >= 84
 
-    def test_tokens_are_those_of_the_whole_text(self, spacy: Any) -> None:
-        cut = tokenizer({})
-        whole = spacy.blank("en").tokenizer
+    def test_tokens_are_those_of_spacy(self, spacy: Any) -> None:
+        tokenize = tokenizer({})
+        spacy_tokenizer = spacy.blank("en").tokenizer
+        # Twice, since the tokenizer caches words.
         for text in [*TEXTS, *TEXTS]:
             expected = [
-                (each.idx, each.idx + len(each.text), each.text) for each in whole(text)
+                (token.idx, token.idx + len(token.text), token.text)
+                for token in spacy_tokenizer(text)
             ]
-            assert [
-                (start, end, word.text) for start, end, word in cut(text)
-            ] == expected
+            tokens = [(start, end, word.text) for start, end, word in tokenize(text)]
+            assert tokens == expected
 
-    def test_windows_and_phrases(self) -> None:
+    def test_windows(self) -> None:
         text = "of a b, low"
-        assert [
-            stretch for _, _, stretch in every_window(text, tokenizer({})(text))
-        ] == [
+        windows = every_window(text, tokenizer({})(text))
+        assert [window for _, _, window in windows] == [
             "of a",
             "of a b",
             "of a b,",
@@ -122,11 +115,11 @@ class TestWithSpacy:
             ", low",
             "low",
         ]
+
+    def test_phrases(self) -> None:
         text = "swelling of the leg, 12 mm"
-        stretches = [
-            stretch for _, _, stretch in phrases(text, tokenizer(CLOSED_CLASSES)(text))
-        ]
-        assert stretches == [
+        with_classes = phrases(text, tokenizer(CLOSED_CLASSES)(text))
+        assert [phrase for _, _, phrase in with_classes] == [
             "swelling",
             "swelling of leg",
             "leg",
@@ -134,32 +127,30 @@ class TestWithSpacy:
             "leg, 12 mm",
             "12 mm",
         ]
-        plain = [stretch for _, _, stretch in phrases(text, tokenizer({})(text))]
+        plain = [phrase for _, _, phrase in phrases(text, tokenizer({})(text))]
         assert "swelling of the leg" in plain
-        assert "of the leg" in plain  # a stop word may begin what is longer than itself
+        assert "of the leg" in plain  # a phrase may begin with a stop word
         assert "of" not in plain
 
-    def test_the_longest_wins_and_capitals_find_small_letters(
+    def test_the_longest_match_wins_and_capitals_match_lower_case(
         self, tmp_path: Path
     ) -> None:
-        rows = ["heart failure", "heart", "failure of heart", "copd"]
+        terms = ["heart failure", "heart", "failure of heart", "copd"]
         (tmp_path / "MRSTY.RRF").write_text("C0000001|T047|\n")
         (tmp_path / "MRCONSO.RRF").write_text(
-            "".join(f"C0000001|ENG{'|' * 13}{each}|0||\n" for each in rows)
+            "".join(f"C0000001|ENG{'|' * 13}{term}|0||\n" for term in terms)
         )
         build_index(tmp_path, tmp_path / "index")
         with UmlsIndex(tmp_path / "index") as umls:
             matcher = Matcher(umls, variant="aci-bench")
-            assert [
-                each.term for each in matcher.matches("COPD and heart failure of heart")
-            ] == [
+            matches = matcher.matches("COPD and heart failure of heart")
+            assert [match.term for match in matches] == [
                 "failure of heart",
                 "heart",
                 "copd",
             ]
-            assert [
-                each.term for each in matcher.matches("HEART FAILURE. Heart failure")
-            ] == ["heart failure"]
+            matches = matcher.matches("HEART FAILURE. Heart failure")
+            assert [match.term for match in matches] == ["heart failure"]
             with pytest.raises(
                 UsageError,
                 match="variant must be one of aci-bench, archehr, got 'both'",
