@@ -25,13 +25,23 @@ def tables(file: str, name: str = "") -> Any:
 
 
 def cases(file: str, name: str) -> Any:
-    """Reads a table; of a list, texts that begin with `# ` are comments on the row behind them."""
-    table = _tables(Path(file))[name]
-    return (
-        [row for row in table if not str(row).startswith("# ")]
-        if isinstance(table, list)
-        else table
-    )
+    """Reads a table of the JSON file of a test module."""
+    return checked_table(_tables(Path(file))[name], name)
+
+
+def checked_table(table: Any, name: str) -> Any:
+    """Refuses a text between rows: JSON has no comments, so a table with comments is Python.
+
+    Example: `["a", "b"]` is a table of texts; `["on the row", ["a", 1]]` is refused.
+    """
+    rows = table if isinstance(table, list) else []
+    texts = [row for row in rows if isinstance(row, str)]
+    if texts and any(isinstance(row, list) for row in rows):
+        raise ValueError(
+            f"{name}: a text stands among rows that are lists, {texts[0]!r}. Move the table into "
+            "its test module, with a comment above the row"
+        )
+    return table
 
 
 @functools.cache

@@ -20,7 +20,27 @@ def test_spellings_of_a_unit(spellings: tuple[str, ...], folded: str) -> None:
     assert {fold_unit(spelling) for spelling in spellings} == {folded}
 
 
-@tabled("unit", "to", "substance")
+@pytest.mark.parametrize(
+    ("unit", "to", "substance"),
+    [
+        # A concentration is not a mass.
+        ("mg/dL", "kg", None),
+        # Moles convert to grams only for a known substance.
+        ("mmol/L", "mg/dL", None),
+        # Creatinine has no activity in units (U).
+        ("U/L", "mg/dL", "CREATININE"),
+        # Glucose has no charge, so it has no equivalents.
+        ("mEq/L", "mg/dL", "GLUCOSE"),
+        ("furlong", "cm", None),
+        ("mg/", "mg/dL", None),
+        ("", "kg", None),
+        ("/", "kg", None),
+        ("mg/dL/dL", "mg/dL", None),
+        ("cm", "cm^3", None),
+        ("celsius/L", "celsius", None),
+        ("kg", "celsius", None),
+    ],
+)
 def test_impossible_units_are_refused(
     unit: str, to: str, substance: str | None
 ) -> None:

@@ -29,7 +29,6 @@ from medical_tasks.models.chat_reply import (
     requested_wait,
 )
 from medical_tasks.spec import Message
-from tests.case_tables import tabled
 from tests.fault_server import Fault, FaultServer, echo_answer
 from tests.models.toy_texts import CASES, NOTES
 
@@ -154,7 +153,30 @@ def test_a_final_fault_is_not_retried(
     assert len(server.calls) == 1
 
 
-@tabled("message", "finish", "tokens", "text")
+@pytest.mark.parametrize(
+    ("message", "finish", "tokens", "text"),
+    [
+        ({"content": ""}, "stop", 0, ""),
+        # Hidden reasoning may use up the tokens, and is no answer.
+        ({"content": None, "reasoning_content": "hmm"}, "length", 8, ""),
+        ({"content": None, "reasoning_content": "hmm"}, "stop", 8, ""),
+        (
+            {
+                "content": [
+                    {"type": "thinking", "thinking": "hmm"},
+                    {"type": "text", "text": "B"},
+                    {"text": "."},
+                ]
+            },
+            "stop",
+            8,
+            "B.",
+        ),
+        ({"content": []}, "stop", 8, ""),
+        ({"content": None, "refusal": "I cannot."}, "stop", 2, "I cannot."),
+        ({"content": "so far"}, "content_filter", 2, "so far"),
+    ],
+)
 def test_the_answer_of_a_message(
     message: dict[str, Any], finish: str, tokens: int, text: str
 ) -> None:

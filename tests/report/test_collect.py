@@ -23,7 +23,7 @@ from medical_tasks.report.report_task import ReportTask
 from medical_tasks.report.texts import TextPlaces, chat_text
 from medical_tasks.runs.results import RESULTS_FILE, item_of, read_items, read_results
 from medical_tasks.spec import Item, Message, PromptSet
-from tests.case_tables import json_of, tabled
+from tests.case_tables import json_of
 from tests.fault_server import Call, FaultServer
 from tests.report.tiny_runs import ran, scored
 
@@ -407,7 +407,21 @@ def test_questions_are_those_of_the_runs_prompts(
 IDS = frozenset({"1", "DEMO/1", "DEMO/1/plan", "a b"})
 
 
-@tabled("verdict", "owner")
+@pytest.mark.parametrize(
+    ("verdict", "owner"),
+    [
+        ("1", "1"),
+        # Both DEMO/1 and DEMO/1/plan are ids; the longer one counts.
+        ("DEMO/1/plan/recall/0", "DEMO/1/plan"),
+        ("DEMO/1/plans/recall", "DEMO/1"),
+        ("a b/open", "a b"),
+        # An id ends at a slash: neither 1 nor DEMO/1 owns these.
+        ("10/must/0", None),
+        ("DEMO", None),
+        ("", None),
+        ("/", None),
+    ],
+)
 def test_a_verdict_belongs_to_the_longest_id_before_its_slash(
     verdict: str, owner: str | None
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,35 @@ def test_a_run_is_read_by_task(tmp_path: Path) -> None:
     assert read_run(tmp_path / "r", items=False).verdicts == {}
 
 
-@tabled("path", "value", "reason")
+@pytest.mark.parametrize(
+    ("path", "value", "reason"),
+    [
+        # The value "-" deletes the field.
+        ("metrics", "-", "toy: metrics: is missing"),
+        ("recipe.model", "-", "toy: recipe, model: is missing"),
+        ("coverage.scored", "-", "toy: coverage, scored: is missing"),
+        ("cut_at_length", "x", "toy: cut_at_length: must be a valid integer, got 'x'"),
+        ("judge", [1], "toy: judge: must be an object"),
+        ("judge", {"name": "lexical"}, "toy: judge, check: is missing"),
+        (
+            "shortened",
+            2,
+            "toy: has shortened questions, and its recipe has no truncation, .*",
+        ),
+        ("metrics.accuracy.ci_low", "-", "toy: metrics, accuracy, ci_low: is missing"),
+        (
+            "metrics.accuracy.value",
+            "high",
+            "toy: metrics, accuracy, value: must be a number, got 'high'",
+        ),
+        (
+            "metrics.accuracy.value",
+            math.nan,
+            "toy: metrics, accuracy, value: must be a number, got nan",
+        ),
+        ("breakdown.kind", 3, "toy: breakdown, kind: must be an object"),
+    ],
+)
 def test_a_damaged_entry_is_refused_with_its_file(
     tmp_path: Path, path: str, value: Any, reason: str
 ) -> None:

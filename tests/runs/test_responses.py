@@ -34,7 +34,54 @@ def write_lines(path: Path, *lines: object) -> Path:
     return path
 
 
-@tabled("forms", "records", "expected")
+@pytest.mark.parametrize(
+    ("forms", "records", "expected"),
+    [
+        # Ids may be texts or numbers; other keys of a record are ignored.
+        (
+            ["lines", "list"],
+            [{"id": 1, "response": "a"}, {"id": "2", "response": "", "extra": 1}],
+            {"1": "a", "2": ""},
+        ),
+        (
+            ["lines", "list"],
+            [
+                {"example_id": 1, "output": "a", "prompt": "p"},
+                {"id": "2", "response": ""},
+                {"example_id": "3", "output": None},
+            ],
+            {"1": "a", "2": ""},
+        ),
+        # The form of a submission to a shared task.
+        (
+            ["lines", "list"],
+            [
+                {"case_id": "1", "answer": "a |1|", "model": "m"},
+                {"case_id": 2, "answer": ""},
+                {"case_id": "3", "answer": None},
+            ],
+            {"1": "a |1|", "2": ""},
+        ),
+        # An 'answer' beside a response is the gold answer.
+        (
+            ["lines", "list"],
+            [
+                {"id": "1", "response": "a", "answer": "gold", "case_id": "9"},
+                {"example_id": "2", "output": "b", "answer": "gold"},
+            ],
+            {"1": "a", "2": "b"},
+        ),
+        # In lines, our own names come before those of others.
+        (
+            ["lines"],
+            [
+                {"example_id": 1, "output": "a"},
+                {"id": 2, "response": "b", "output": {"n": 1}},
+            ],
+            {"1": "a", "2": "b"},
+        ),
+    ],
+)
 def test_names_of_fields(
     tmp_path: Path, forms: list[str], records: list[Any], expected: dict[str, str]
 ) -> None:

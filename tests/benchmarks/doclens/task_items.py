@@ -17,18 +17,15 @@ from medical_tasks.benchmarks.doclens.data import (
 from medical_tasks.benchmarks.doclens.measures import Section, SentenceVerdict
 from medical_tasks.benchmarks.doclens.spec import TASKS
 from medical_tasks.spec import Item, Row, TaskSpec
-from tests.case_tables import tables
+from tests.case_tables import checked_table, tables
 
 
 def cases(name: str, test: str = "", *, tuples: bool = False) -> Any:
-    """The content of `cases/NAME.json`, or the rows of one test in it.
-
-    A text among them is a comment on the next row.
-    """
-    table = tables(__file__, name)
+    """The content of `cases/NAME.json`, or the rows of one test in it."""
+    content = tables(__file__, name)
     if not test:
-        return table
-    rows = [tuple(row) for row in table[test] if not isinstance(row, str)]
+        return content
+    rows = [tuple(row) for row in checked_table(content[test], test)]
     assert rows, test
     rows = [as_tuples(row) for row in rows] if tuples else rows
     return rows if len(rows[0]) > 1 else [row[0] for row in rows]

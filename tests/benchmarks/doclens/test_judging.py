@@ -307,7 +307,22 @@ BOUNDS = {0: (0, 0), 1: (1, 1), 2: (1, 3), 3: (1, 7), 4: (1, 9)}
 
 
 @pytest.mark.parametrize(
-    ("missing", "entailed", "supports"), cases("judging", "missing", tuples=True)
+    ("missing", "entailed", "supports"),
+    [
+        # Figure 3 of the paper: two sources are needed, and the third says nothing
+        # about it.
+        (None, True, (True, True, False)),
+        # Without the verdict on all three together, nothing is known.
+        ((0, 1, 2), None, (None, None, None)),
+        # The verdict on [0] alone is missing. The others do not entail the sentence, so
+        # that [0] is needed whatever it entails.
+        ((0,), True, (True, True, False)),
+        # The verdict on [2] alone is missing, and decides: the others entail the sentence.
+        ((2,), True, (True, True, None)),
+        # The verdict on the others without [2] is missing, and decides: [2] alone does
+        # not entail the sentence.
+        ((0, 1), True, (True, True, None)),
+    ],
 )
 def test_missing_verdicts_that_decide_stay_open(
     missing: Any, entailed: Any, supports: Any

@@ -140,7 +140,17 @@ def test_metrics_pool_claims_not_examples() -> None:
 
 @pytest.mark.parametrize(
     ("recall", "precision", "same", "values"),
-    cases("measures", "test_claims_of_a_question", tuples=True),
+    [
+        (True, False, False, ((1, 1), (0, 0))),
+        (False, True, False, ((0, 0), (1, 1))),
+        (False, False, True, ((1, 1), (1, 1))),
+        (False, False, False, ((0, 0), (0, 0))),
+        (None, True, False, ((0, 1), (1, 1))),
+        # A verdict that both questions are the same decides, whatever else is missing.
+        (None, None, True, ((1, 1), (1, 1))),
+        # Without it, only the claim that is not entailed stays open.
+        (True, False, None, ((1, 1), (0, 1))),
+    ],
 )
 def test_claims_of_a_question(
     recall: bool | None,
@@ -253,7 +263,50 @@ def _write(folder: Path, content: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("side", "row", "record"), cases("measures", "test_records_of_claims_are_read")
+    ("side", "row", "record"),
+    [
+        (
+            "reference",
+            {
+                "example_id": 7,
+                "reference": "A and B.",
+                "subclaims_reference": ["A.", "B."],
+                "other": 1,
+            },
+            {
+                "id": "7",
+                "claims": {"full": ["A.", "B."]},
+                "texts": {"full": "A and B."},
+            },
+        ),
+        (
+            "output",
+            {
+                "example_id": "x",
+                "input": "[0] A.",
+                "output_plan": "A.",
+                "subclaims_output_plan": ["A."],
+                "subclaims_output_exam": [],
+                "subclaims_reference_plan": ["Z."],
+            },
+            {
+                "id": "x",
+                "claims": {"plan": ["A."], "exam": []},
+                "texts": {"plan": "A."},
+                "source": "[0] A.",
+            },
+        ),
+        # The mark of an empty section is not the section's text.
+        (
+            "reference",
+            {
+                "example_id": "x",
+                "reference_exam": "#####EMPTY#####",
+                "subclaims_reference_exam": [],
+            },
+            {"id": "x", "claims": {"exam": []}, "texts": {"exam": ""}},
+        ),
+    ],
 )
 def test_records_of_claims_are_read(
     tmp_path: Path, side: Side, row: dict[str, Any], record: dict[str, Any]

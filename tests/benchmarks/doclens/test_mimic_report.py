@@ -239,7 +239,27 @@ def test_any_description_has_a_kind_or_a_reason(description: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "joined"), cases("mimic_report", "test_lines_are_joined")
+    ("text", "joined"),
+    [
+        ("", ""),
+        (" \n\n ", ""),
+        ("  There is a\n hematoma.\n", "There is a hematoma."),
+        ("One.\n\n\n Two.", "One.\n\nTwo."),
+        (
+            " 1. Bleed of the\n    left side.\n 2. No fracture.",
+            "1. Bleed of the left side.\n2. No fracture.",
+        ),
+        ("1. Bleed.\n\n2. No fracture.", "1. Bleed.\n\n2. No fracture."),
+        ("- a bleed\n- no fracture", "- a bleed\n- no fracture"),
+        ("measures up to\n 3. It is new.", "measures up to 3. It is new."),
+        ("measures 3.5 x\n 2.1 cm.", "measures 3.5 x 2.1 cm."),
+        ("CT CHEST:\n\n Clear lungs.", "CT CHEST: Clear lungs."),
+        ("Findings:\n\n 1. A bleed.", "Findings:\n\n1. A bleed."),
+        # A page may end in the middle of a sentence or after one.
+        ("The left\n\n kidney is small.", "The left kidney is small."),
+        ("The left\n\n Kidney is small.", "The left\n\nKidney is small."),
+        ("It is small.\n\n left as it was.", "It is small.\n\nleft as it was."),
+    ],
 )
 def test_lines_are_joined(text: str, joined: str) -> None:
     assert joined_lines(text) == joined

@@ -226,7 +226,38 @@ def test_styles_without_official_prompts_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("note", "sections"),
-    cases("official_judge_prompts", "test_notes_are_divided_by_the_authors_tables"),
+    [
+        ("", {}),
+        (
+            "Fever.\nCC: cough\nEXAM\nclear\n",
+            {"subjective": "Fever.\nCC: cough\n", "objective_exam": "EXAM\nclear\n"},
+        ),
+        (
+            "chiefcomplaint : x\np: rest\nplan of\nResults:\nok",
+            {
+                "subjective": "chiefcomplaint : x\n",
+                "assessment_and_plan": "p: rest\nplan of\n",
+                "objective_results": "Results:\nok",
+            },
+        ),
+        # A later heading of a section that has begun divides nothing.
+        (
+            "EXAM:\nx\nHPI b\nexam: c",
+            {"objective_exam": "EXAM:\nx\n", "subjective": "HPI b\nexam: c"},
+        ),
+        # IMPRESSION is a heading in capitals only, and only where no heading of the
+        # tables matches.
+        (
+            "IMPRESSION: x\nimpression\nhistory of",
+            {"assessment_and_plan": "IMPRESSION: x\nimpression\nhistory of"},
+        ),
+        (
+            "exam \r\nclear\na/p : rest",
+            {"objective_exam": "exam \r\nclear\n", "assessment_and_plan": "a/p : rest"},
+        ),
+        # A heading that the tables write without a colon may be followed by other text.
+        ("EXAM:\nhpinotes", {"objective_exam": "EXAM:\n", "subjective": "hpinotes"}),
+    ],
 )
 def test_notes_are_divided_by_the_authors_tables(
     tmp_path: Path, note: str, sections: dict[str, str]

@@ -46,7 +46,7 @@ from tests.benchmarks.doclens.doclens_judges import (
     synthetic_checkout,
     unit,
 )
-from tests.benchmarks.doclens.task_items import BY_NAME, cases
+from tests.benchmarks.doclens.task_items import BY_NAME
 from tests.benchmarks.doclens.their_scores import official_scores
 from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
@@ -235,7 +235,28 @@ SOURCES = ("No fracture.", "Heart size is normal.", "A dose of 5 mg.")
 
 @pytest.mark.parametrize(
     ("form", "output", "shares", "questions"),
-    cases("official_scoring", "test_citation_metrics_of_every_form"),
+    [
+        ("text", "No fracture [0]. Heart size is normal [1].", [1.0, 1.0], 2),
+        # A text of one segment counts as uncited.
+        ("text", "No fracture [0].", [0.0, 0.0], 0),
+        # A text without a marker has no segment.
+        ("text", "No fracture.", [0.0, 0.0], 0),
+        # The dose ends a segment, which borrows [2].
+        (
+            "text",
+            "A dose of 5 mg. [2] Fever [1].",
+            [0.6666666666666666, 0.6666666666666666],
+            3,
+        ),
+        # The first sentence borrows [1], which does not entail it.
+        ("note", "No fracture. Heart size is normal [1].", [0.5, 0.5], 2),
+        ("note", "No fracture [0][1].", [1.0, 0.5], 1),
+        # The authors' code leaves a part of the range: it judges "No fracture-1.".
+        ("note", "No fracture [0-1].", [0.0, 0.0], 1),
+        ("note", "No fracture [9].", [0.0, 0.0], 0),
+        ("section", "No fracture [0]. Heart size is normal [1].", [1.0, 1.0], 2),
+        ("question", "No fracture. [0] Heart size is normal. [1]", [1.0, 1.0], 1),
+    ],
 )
 def test_citation_metrics_of_every_form(
     judging: Callable[[Any, str], Judging],
@@ -347,7 +368,45 @@ TEXTS = st.text(alphabet="aB 12[]|+-. \n", max_size=50)
 
 
 @pytest.mark.parametrize(
-    ("method", "text", "expected"), cases("official_reading", "sentences", tuples=True)
+    ("method", "text", "expected"),
+    [
+        # Ten citations count, in the order of a Python set: in its table of eight
+        # places, 8 comes before 1.
+        (
+            "sent",
+            "All [0][1][2][3][4][5][6][7][8][9][10][11]",
+            (("All", tuple(range(10)), True),),
+        ),
+        ("sent", "Two [1] [8]", (("Two", (8, 1), True),)),
+        # A sentence without citations borrows those of the next sentence that has some,
+        # with repeats and at most ten of them; with none to borrow, it is not judged.
+        (
+            "sent",
+            "First. Second [3] [3] [3] [3] [3] [3] [3] [3] [3] [3] [3] [3]",
+            (("First.", (3,) * 10, True), ("Second", (3,), True)),
+        ),
+        (
+            "sent",
+            "One. Two. Three [4]. Four.",
+            (
+                ("One.", (4,), True),
+                ("Two.", (4,), True),
+                ("Three.", (4,), True),
+                ("Four.", (), False),
+            ),
+        ),
+        # One number that is too large leaves the whole sentence unjudged, and its
+        # citations are not cut to ten.
+        (
+            "sent",
+            "Pain [0][1][2][3][4][5][6][7][8][9][10][11][12][13][14][15][16][17][18][19][20]",
+            (("Pain", tuple(range(21)), False),),
+        ),
+        ("meqsum", "Is it? \n Or not? [1][3]", (("Is it? Or not?", (1, 3), True),)),
+        ("sent", "", ()),
+        ("citation", "", ()),
+        ("meqsum", "", ()),
+    ],
 )
 def test_official_sentences(
     method: Any, text: str, expected: tuple[tuple[Any, ...], ...]
@@ -396,7 +455,29 @@ def test_any_output_is_split(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("reply", "citations", "expected"),
-    cases("official_reading", "test_mistral_replies_are_read", tuples=True),
+    [
+        (
+            "explanation: a\nprovenance: [1]\nentailment_prediction: 1",
+            (5, 7),
+            (True, (False, True)),
+        ),
+        ("provenance: [1], the 0th not\nprediction: 1", (5, 7), (True, (True, True))),
+        # Digits in front of "provenance" count too.
+        (
+            "2 of them, provenance: 1\nprediction: 1",
+            (5, 7, 9),
+            (True, (False, True, True)),
+        ),
+        (
+            "provenance: [8]\nprovenance: [0]\nprediction: 1",
+            (5, 7),
+            (True, (True, False)),
+        ),
+        ("prediction: 10", (5,), (True, (True,))),
+        ("prediction: 0\nprediction: 1", (5, 7), (False, (False, False))),
+        ("prediction: 1", (5, 7), None),
+        ("Prediction: 1", (5,), None),
+    ],
 )
 def test_mistral_replies_are_read(
     reply: str, citations: tuple[int, ...], expected: Any

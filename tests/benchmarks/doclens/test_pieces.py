@@ -34,7 +34,26 @@ from tests.support import SHARED, needs_shared
 
 
 @pytest.mark.parametrize(
-    ("dialogue", "turns"), cases("pieces", "test_turns_of_a_dialogue")
+    ("dialogue", "turns"),
+    [
+        ("", []),
+        ("[doctor] hi .", ["[doctor] hi ."]),
+        ("[doctor] hi .\n[patient] hello .", ["[doctor] hi .", "[patient] hello ."]),
+        # A line without a speaker continues the turn before it, and so does a blank
+        # line.
+        (
+            "[doctor] a .\nand b .\n[patient] c .",
+            ["[doctor] a .\nand b .", "[patient] c ."],
+        ),
+        ("[patient]\n\n[doctor] hi .\n", ["[patient]\n", "[doctor] hi .\n"]),
+        (
+            "[patient_guest] hi .\n[doctor] hello .",
+            ["[patient_guest] hi .", "[doctor] hello ."],
+        ),
+        ("[doctor] it is\n[3] of them", ["[doctor] it is\n[3] of them"]),
+        ("no speaker\nat all", ["no speaker\nat all"]),
+        ("\n[doctor] hi .", ["", "[doctor] hi ."]),
+    ],
 )
 def test_turns_of_a_dialogue(dialogue: str, turns: list[str]) -> None:
     assert split_turns(dialogue) == turns
@@ -96,14 +115,68 @@ def test_joined_turns_are_the_dialogue(lines: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "section"), cases("pieces", "test_headings_of_sections")
+    ("line", "section"),
+    [
+        ("CHIEF COMPLAINT", "subjective"),
+        ("HISTORY OF PRESENT ILLNESS\n", "subjective"),
+        ("Review of Systems:", "subjective"),
+        ("ROS", "subjective"),
+        ("**Physical Exam:**", "objective_exam"),
+        ("PHYSICAL EXAMINATION:", "objective_exam"),
+        ("## Objective", "objective_exam"),
+        ("Results:", "objective_results"),
+        ("__Imaging__", "objective_results"),
+        ("ASSESSMENT AND PLAN", "assessment_and_plan"),
+        ("Assessment & Plan:", "assessment_and_plan"),
+        ("A/P:", "assessment_and_plan"),
+        ("4. PLAN", "assessment_and_plan"),
+        ("  **IV. Impression**  ", "assessment_and_plan"),
+        # Prose is no heading, and some headings stand inside a section.
+        ("Results", None),
+        ("results:", None),
+        ("The results are normal.", None),
+        ("Physical exam: Lungs clear.", None),
+        ("VITALS", None),
+        ("INSTRUCTIONS", None),
+        ("- Medical Treatment:", None),
+        ("PLAN " * 20, None),
+        ("####", None),
+        ("", None),
+        (" \n", None),
+    ],
 )
 def test_headings_of_sections(line: str, section: str | None) -> None:
     assert heading_section(line) == section
 
 
 @pytest.mark.parametrize(
-    ("note", "parts"), cases("pieces", "test_notes_are_divided_into_sections")
+    ("note", "parts"),
+    [
+        (
+            (
+                "CHIEF COMPLAINT\n\nCough.\n\nVITALS\n\nBlood pressure normal.\n\n"
+                "PHYSICAL EXAM\n\nLungs: Clear.\n\nRESULTS\n\nX-ray normal.\n\n"
+                "ASSESSMENT\n\n1. Cold.\n\nINSTRUCTIONS\n\nRest.\n"
+            ),
+            {
+                "subjective": "CHIEF COMPLAINT\n\nCough.\n\nVITALS\n\nBlood pressure normal.\n\n",
+                "objective_exam": "PHYSICAL EXAM\n\nLungs: Clear.\n\n",
+                "objective_results": "RESULTS\n\nX-ray normal.\n\n",
+                "assessment_and_plan": "ASSESSMENT\n\n1. Cold.\n\nINSTRUCTIONS\n\nRest.\n",
+            },
+        ),
+        ("", {}),
+        (
+            "No heading at all.\nPlan is rest.",
+            {"subjective": "No heading at all.\nPlan is rest."},
+        ),
+        ("PLAN", {"assessment_and_plan": "PLAN"}),
+        # A section whose heading comes twice gets both texts.
+        (
+            "PLAN\na\nEXAM\nb\nPLAN\nc",
+            {"objective_exam": "EXAM\nb\n", "assessment_and_plan": "PLAN\na\nPLAN\nc"},
+        ),
+    ],
 )
 def test_notes_are_divided_into_sections(note: str, parts: dict[str, str]) -> None:
     assert list(divide_note(note).items()) == [
@@ -190,7 +263,21 @@ FOLDER = SHARED / "data" / "meqsum"
 
 
 @pytest.mark.parametrize(
-    ("question", "sentences"), cases("pieces", "test_sentences_of_a_question")
+    ("question", "sentences"),
+    [
+        ("", []),
+        (" \n", []),
+        ("is it safe", ["is it safe"]),
+        ("Is it safe? I am 61. ", ["Is it safe?", "I am 61."]),
+        ("  It hurts!!! (Very much.) Why?", ["It hurts!!!", "(Very much.)", "Why?"]),
+        ("SUBJECT: gout\nMESSAGE: Help. Now", ["SUBJECT: gout\nMESSAGE: Help.", "Now"]),
+        # As in DocLens's files, a number, an ellipsis, an initial or a title ends no
+        # sentence, even before a capital.
+        ("It was in 2019. it came back.", ["It was in 2019. it came back."]),
+        ("It was in 2019. It came back.", ["It was in 2019. It came back."]),
+        ("It hurts... Help me.", ["It hurts... Help me."]),
+        ("Dr. A. Moll said so. Is it?", ["Dr. A. Moll said so.", "Is it?"]),
+    ],
 )
 def test_sentences_of_a_question(question: str, sentences: list[str]) -> None:
     assert split_question(question) == sentences
@@ -267,7 +354,25 @@ def test_the_widest_range() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "left"), cases("citations", "test_markers_are_removed")
+    ("text", "left"),
+    [
+        ("He improved [1].", "He improved."),
+        ("He improved [1] [2] today", "He improved today"),
+        # The code of DocLens's authors leaves ",2" of this list.
+        ("List [1,2] y", "List y"),
+        # Their code leaves "-3" of this range.
+        ("x [1-3] y", "x y"),
+        (" [4] lead", "lead"),
+        ("a\n  [4] lead", "a\nlead"),
+        ("[1]\n[2]", "\n"),
+        ("array[0]", "array"),
+        # A lone bracket and a bar are prose; their code deletes both.
+        ("keep ] bracket | bar", "keep ] bracket | bar"),
+        # Values in brackets are prose; their code deletes all but ".2 -> 6.9" of them.
+        ("A1c [8.2 -> 6.9] better [3]", "A1c [8.2 -> 6.9] better"),
+        ("[1]", ""),
+        ("", ""),
+    ],
 )
 def test_markers_are_removed(text: str, left: str) -> None:
     assert remove_citations(text) == left
@@ -302,7 +407,85 @@ OUTPUTS = st.text(max_size=80) | st.lists(
 
 @pytest.mark.parametrize(
     ("text", "sentences"),
-    cases("citations", "test_sentences_with_citations", tuples=True),
+    [
+        ("", ()),
+        (" \n\t", ()),
+        # A marker may stand before the end mark, behind it, on the next line or at the
+        # start.
+        ("Pain [1]. Fever [2].", (("Pain.", (1,)), ("Fever.", (2,)))),
+        ("Pain. [1][2] Fever? [3]", (("Pain.", (1, 2)), ("Fever?", (3,)))),
+        ("Pain.[1] Fever.[2]", (("Pain.", (1,)), ("Fever.", (2,)))),
+        ("Pain.\n[1]\nFever.", (("Pain.", (1,)), ("Fever.", ()))),
+        ("All of it.\n\n[1][2][3]", (("All of it.", (1, 2, 3)),)),
+        ("[1] Pain.", (("Pain.", (1,)),)),
+        ("Pain [1], fever [2] and cough.", (("Pain, fever and cough.", (1, 2)),)),
+        ("[3][4]", (("", (3, 4)),)),
+        # A sentence without a citation is still a sentence, wherever it stands.
+        ("Pain. Fever [2]. Cough.", (("Pain.", ()), ("Fever.", (2,)), ("Cough.", ()))),
+        ("No end mark", (("No end mark", ()),)),
+        ("5", (("5", ()),)),
+        # Numbers in the prose and numbers of list items cite nothing.
+        ("5 mg. A1c [8.2 -> 6.9] [3].", (("5 mg.", ()), ("A1c [8.2 -> 6.9].", (3,)))),
+        ("1. Pain [1]\n2. Fever [2]", (("1. Pain", (1,)), ("2. Fever", (2,)))),
+        ("A. Pain [1]\nB. Fever [2]", (("A. Pain", (1,)), ("B. Fever", (2,)))),
+        ("Pain. 2. Fever [2]", (("Pain.", ()), ("2. Fever", (2,)))),
+        ("- Aspirin\n- Heparin [3]", (("- Aspirin", ()), ("- Heparin", (3,)))),
+        (
+            "EF was 35.5 percent. Rate is 62. Fine [1].",
+            (("EF was 35.5 percent.", ()), ("Rate is 62.", ()), ("Fine.", (1,))),
+        ),
+        ("EF: 62 [3]\n120/80 [4]", (("EF: 62", (3,)), ("120/80", (4,)))),
+        # Abbreviations and initials end no sentence.
+        (
+            "He saw Dr. J. Smith at 5 p.m. He left.",
+            (("He saw Dr. J. Smith at 5 p.m.", ()), ("He left.", ())),
+        ),
+        (
+            "Give e.g. aspirin b.i.d. with food.",
+            (("Give e.g. aspirin b.i.d. with food.", ()),),
+        ),
+        # The same letters end one where they are no abbreviation.
+        (
+            "No. 3 is fine. Pain? No. He left.",
+            (("No. 3 is fine.", ()), ("Pain?", ()), ("No.", ()), ("He left.", ())),
+        ),
+        (
+            "Takes vitamin D. He is well.",
+            (("Takes vitamin D.", ()), ("He is well.", ())),
+        ),
+        # A sentence may begin in lower case or without a space, and end in another
+        # script.
+        (
+            "he has pain. he took aspirin [1].",
+            (("he has pain.", ()), ("he took aspirin.", (1,))),
+        ),
+        ("pain [3]. it left [4].", (("pain.", (3,)), ("it left.", (4,)))),
+        ("Pain.He left.", (("Pain.", ()), ("He left.", ()))),
+        ("咳嗽[1]。发热[2]。", (("咳嗽。", (1,)), ("发热。", (2,)))),
+        # A heading belongs to the text under it; where all text is in capitals,
+        # capitals make no heading.
+        ("CHIEF COMPLAINT\n\nPain [4].", (("CHIEF COMPLAINT Pain.", (4,)),)),
+        (
+            "PLAN\n\n1. Foo pain [3]\n2. Bar [4]",
+            (("PLAN 1. Foo pain", (3,)), ("2. Bar", (4,))),
+        ),
+        ("Plan:\n- Aspirin [3]", (("Plan: - Aspirin", (3,)),)),
+        ("## Results\nNormal [3].", (("## Results Normal.", (3,)),)),
+        ("NO FRACTURE\nEFFUSION [3]", (("NO FRACTURE", ()), ("EFFUSION", (3,)))),
+        ("Pain [4].\nPLAN", (("Pain.", (4,)), ("PLAN", ()))),
+        # A line that is broken at the page's width goes on; a line that is complete
+        # does not.
+        (
+            "There is evidence\nof an effusion [3].",
+            (("There is evidence of an effusion.", (3,)),),
+        ),
+        (
+            "There is evidence\n\nof an effusion [3].",
+            (("There is evidence", ()), ("of an effusion.", (3,))),
+        ),
+        ("Aspirin\nHeparin [3]", (("Aspirin", ()), ("Heparin", (3,)))),
+        ("Pain [1]\nand fever [2]", (("Pain", (1,)), ("and fever", (2,)))),
+    ],
 )
 def test_sentences_with_citations(text: str, sentences: Read) -> None:
     assert (

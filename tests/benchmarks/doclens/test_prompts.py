@@ -487,7 +487,25 @@ VISIT = (
 
 
 @pytest.mark.parametrize(
-    ("sentence", "cited"), cases("prompts", "test_citations_of_a_sentence", tuples=True)
+    ("sentence", "cited"),
+    [
+        # Knee, hurts, climbing and stairs are all in one turn, and no word is left.
+        ("The left knee hurts climbing stairs.", (1,)),
+        # Turn 4 has x-ray (two words), knee and ibuprofen; turn 1 adds two words, left
+        # and stairs.
+        ("X-ray of the left knee; ibuprofen for stairs.", (1, 4)),
+        # The same with only one word that turn 1 would add.
+        ("X-ray of the left knee; ibuprofen.", (4,)),
+        # Fever is in turns 2 and 3; turn 2 has fewer words that count (swell, fever).
+        ("No fever.", (2,)),
+        # No word is shared, so the longest turn is cited. Function words, "doctor" and
+        # the speaker do not count.
+        ("Hypertension.", (4,)),
+        ("The doctor said it is okay.", (4,)),
+        ("", (4,)),
+        # Words are compared by their stems: hurting, swells, stair.
+        ("HURTING, swells, stair", (1,)),
+    ],
 )
 def test_citations_of_a_sentence(sentence: str, cited: tuple[int, ...]) -> None:
     assert Source(VISIT).cited_by(sentence) == cited
@@ -510,7 +528,32 @@ def test_at_most_three_citations_and_ties_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "cited"), cases("prompts", "test_positions_of_added_markers")
+    ("text", "cited"),
+    [
+        ("", ""),
+        (" \n", " \n"),
+        ("Knee pain.", "Knee pain [1]."),
+        ("Knee pain", "Knee pain [1]"),
+        ("Stairs and climbing hurt?!\n\n", "Stairs and climbing hurt [1]?!\n\n"),
+        ("(Stairs.) Fever .", "(Stairs.) [1] Fever [2] ."),
+        (
+            "X-ray of the left knee; ibuprofen for stairs.",
+            "X-ray of the left knee; ibuprofen for stairs [1][4].",
+        ),
+        # A sentence that has a citation gets no other, and a heading gets none.
+        ("Fever [0]. Knee.", "Fever [0]. Knee [1]."),
+        ("PLAN\n\nIbuprofen.\n\nRESULTS\n", "PLAN\n\nIbuprofen [4].\n\nRESULTS\n"),
+        (
+            "PLAN:\nIbuprofen\nRESULTS\nFever",
+            "PLAN:\nIbuprofen [4]\nRESULTS\nFever [2]",
+        ),
+        # A line in capitals ends the history; the heading under it begins the
+        # examination.
+        (
+            "VITALS\n\nBSA 2.65\n\nPHYSICAL EXAM\n\nKnee",
+            "VITALS\n\nBSA 2.65 [4]\n\nPHYSICAL EXAM\n\nKnee [1]",
+        ),
+    ],
 )
 def test_positions_of_added_markers(text: str, cited: str) -> None:
     assert cite(text, Source(VISIT)) == cited

@@ -590,7 +590,134 @@ def test_pooled_notes_equal_pooled_sections(notes: list[dict[str, Section]]) -> 
 
 @pytest.mark.parametrize(
     ("side", "records", "units", "expected"),
-    [row for row in cases("claim_files") if isinstance(row, list)],
+    [
+        # The text decides, whatever the ids are.
+        (
+            "reference",
+            [
+                {
+                    "id": "1",
+                    "claims": {"full": ["of two"]},
+                    "texts": {"full": "Two  lines\n here."},
+                },
+                {
+                    "id": "2",
+                    "claims": {"full": ["of one"]},
+                    "texts": {"full": "One line."},
+                },
+            ],
+            [
+                {"id": "1", "reference": "One line."},
+                {"id": "2", "reference": "Two lines here. "},
+            ],
+            {"1": ["of one"], "2": ["of two"]},
+        ),
+        # Of records with the same text, the one with the unit's own id counts, else the
+        # first.
+        (
+            "reference",
+            [
+                {"id": "1", "claims": {"full": ["1"]}, "texts": {"full": "Normal."}},
+                {"id": "2", "claims": {"full": ["2"]}, "texts": {"full": "Normal."}},
+            ],
+            [{"id": "2", "reference": "Normal."}, {"id": "3", "reference": "Normal."}],
+            {"2": ["2"], "3": ["1"]},
+        ),
+        # Without texts the id decides, of a section of a note and of an item of its
+        # own; an empty list of claims stays empty.
+        (
+            "reference",
+            [{"id": "7", "claims": {"subjective": ["a"], "objective_exam": []}}],
+            [
+                {
+                    "id": "7/subjective",
+                    "section": "subjective",
+                    "form": "note",
+                    "reference": "Cough.",
+                    "item": "7",
+                },
+                {
+                    "id": "7/objective_exam",
+                    "section": "objective_exam",
+                    "form": "note",
+                    "reference": "Lungs.",
+                    "item": "7/objective_exam",
+                },
+            ],
+            {"7/subjective": ["a"], "7/objective_exam": []},
+        ),
+        # An output is found by its text with and without citations.
+        (
+            "output",
+            [
+                {
+                    "id": "1",
+                    "claims": {"full": ["a"]},
+                    "texts": {"full": "No fever [1]."},
+                },
+                {"id": "2", "claims": {"full": ["b"]}, "texts": {"full": "Rash gone."}},
+            ],
+            [
+                {"id": "1", "output": "No fever."},
+                {"id": "2", "output": "Rash gone [0][4]."},
+            ],
+            {"1": ["a"], "2": ["b"]},
+        ),
+        # A blank text has no claims and needs no record.
+        (
+            "reference",
+            [{"id": "1", "claims": {"full": ["a"]}, "texts": {"full": "No fever."}}],
+            [{"id": "1", "reference": ""}],
+            {"1": []},
+        ),
+        (
+            "reference",
+            [{"id": "1", "claims": {"full": ["a"]}, "texts": {"full": "No fever."}}],
+            [{"id": "1", "reference": "  \n"}],
+            {"1": []},
+        ),
+        (
+            "reference",
+            [{"id": "1", "claims": {"full": ["a"]}, "texts": {"full": "No fever."}}],
+            [{"id": "1", "reference": "#####EMPTY#####"}],
+            {"1": []},
+        ),
+        # Texts without claims are named by id alone, and a record with another text is
+        # not joined by its id.
+        (
+            "reference",
+            [
+                {
+                    "id": "1",
+                    "claims": {"full": ["a"]},
+                    "texts": {"full": "Secret: no fever."},
+                }
+            ],
+            [
+                {"id": "v0", "reference": "Secret 0."},
+                {"id": "v1", "reference": "Secret 1."},
+                {"id": "v2", "reference": "Secret 2."},
+                {"id": "v3", "reference": "Secret 3."},
+                {"id": "v4", "reference": "Secret 4."},
+                {"id": "v5", "reference": "Secret 5."},
+                {"id": "v6", "reference": "Secret 6."},
+            ],
+            "claims of the reference of v0, v1, v2, v3, v4 and 2 more:",
+        ),
+        (
+            "output",
+            [{"id": "1", "claims": {"full": ["a"]}, "texts": {"full": "No fever."}}],
+            [{"id": "1", "output": "Fever."}],
+            "no claims of the output of 1",
+        ),
+        # Claims for a blank text belong to another text.
+        (
+            "output",
+            [{"id": "1", "claims": {"full": ["a"]}}],
+            [{"id": "1"}],
+            "has claims of the output of 1, which is blank",
+        ),
+    ],
 )
 def test_claims_of_a_file_are_joined_with_units(
     side: Any, records: list[dict[str, Any]], units: list[dict[str, Any]], expected: Any

@@ -218,7 +218,54 @@ def discq_refusal(path: Path, error: type[MedicalTasksError] = UsageError) -> st
     return refusal_message(lambda: discq_rows_of(path), error)
 
 
-@tabled("trigger", "question", "joined")
+@pytest.mark.parametrize(
+    ("trigger", "question", "joined"),
+    [
+        # The example in table 11 of the paper.
+        (
+            "atrial fibrillation",
+            "Were interventions done?",
+            "With respect to atrial fibrillation, were interventions done?",
+        ),
+        (
+            "a\n  fall ",
+            " What\nhappened?  How? ",
+            "With respect to a fall, what happened? How?",
+        ),
+        # An abbreviation keeps its capital, and so does a single letter that begins a
+        # term.
+        ("pain", "CT done?", "With respect to pain, CT done?"),
+        ("sugar", "HbA1c?", "With respect to sugar, HbA1c?"),
+        ("sugar", "Hgb then?", "With respect to sugar, Hgb then?"),
+        ("cough", "X-ray findings?", "With respect to cough, X-ray findings?"),
+        ("cough", "T wave changes?", "With respect to cough, T wave changes?"),
+        # The first part of a compound decides.
+        ("pain", "Post-CABG course?", "With respect to pain, post-CABG course?"),
+        # Ordinary words begin in lower case, even if they are short.
+        ("pain", "Why?", "With respect to pain, why?"),
+        ("pain", "A cause?", "With respect to pain, a cause?"),
+        ("pain", "Is/was it worse?", "With respect to pain, is/was it worse?"),
+        # A word with a capital in the trigger is a name, unless it begins questions.
+        (
+            "Tylenol dose",
+            "Tylenol for what?",
+            "With respect to Tylenol dose, Tylenol for what?",
+        ),
+        ("tylenol", "Tylenol for what?", "With respect to tylenol, tylenol for what?"),
+        (
+            "Was given aspirin.",
+            "Was it enough?",
+            "With respect to Was given aspirin., was it enough?",
+        ),
+        # Names of the calendar keep their capital; what has none is unchanged.
+        ("seen", "January or later?", "With respect to seen, January or later?"),
+        ("seen", "EKG/CT?", "With respect to seen, EKG/CT?"),
+        ("seen", "2 or 3?", "With respect to seen, 2 or 3?"),
+        ("seen", "?", "With respect to seen, ?"),
+        ("seen", "Énergie?", "With respect to seen, énergie?"),
+        ("seen", "how many?", "With respect to seen, how many?"),
+    ],
+)
 def test_a_question_is_joined_with_its_trigger(
     trigger: str, question: str, joined: str
 ) -> None:
@@ -367,7 +414,23 @@ def test_the_clinician_is_known_only_in_a_file_with_the_paper_s_number_of_rows(
     assert rows[519]["question"] == f"With respect to he {SECRET}, why 519?"
 
 
-@tabled("text", "reduced")
+@pytest.mark.parametrize(
+    ("text", "reduced"),
+    [
+        ("a  b\t\tc", "a b c"),
+        ("a\tb", "a\tb"),
+        ("a\n\n\nb", "a\nb"),
+        ("a \n \nb", "a\nb"),
+        ("a\n   b", "a\nb"),
+        ("a\r\nb", "a\nb"),
+        # A line end is lost if it has white space on both sides.
+        ("a \n b", "a b"),
+        ("a  \n\n  b", "a b"),
+        (" \n \n a \n", "a"),
+        ("a\xa0\xa0b\u2003c", "a b\u2003c"),
+        ("", ""),
+    ],
+)
 def test_reduced_space(text: str, reduced: str) -> None:
     assert reduced_space(text) == reduced
 

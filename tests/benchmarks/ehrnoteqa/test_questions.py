@@ -98,7 +98,38 @@ def test_categories_are_the_ten_of_the_paper() -> None:
     assert FALLBACK in CATEGORIES
 
 
-@tabled("question", "expected")
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Which antibiotic did he get?", ["treatment"]),
+        ("Had the wound healed, and was his condition stable?", ["assessment"]),
+        ("What was the principal diagnosis?", ["problem"]),
+        ("Why was she brought in?", ["etiology"]),
+        ("Which symptoms did he have?", ["sign_symptom"]),
+        ("Was her pulse regular?", ["vitals"]),
+        ("What did the MRI show?", ["test_results"]),
+        ("Does the patient have a history of stroke?", ["history"]),
+        ("What was she told to do at home?", ["instruction"]),
+        ("When is his follow-up?", ["plan"]),
+        ("WHEN IS HIS FOLLOW\nUP?", ["plan"]),
+        ("What did the patient’s ECG show?", ["test_results"]),
+        ("", ["treatment"]),
+        ("Who wrote the note?", ["treatment"]),
+        (
+            "What is planned, which tests were done, and how was the fever treated?",
+            ["treatment", "test_results", "plan"],
+        ),
+        # A clause that leads the question with what is given does not count.
+        ("Given his medical history, why did he fall?", ["etiology"]),
+        ("Why did he fall, given his medical history?", ["etiology", "history"]),
+        ("After the surgery, what were the vital signs?", ["vitals"]),
+        # Without a comma behind it, such a clause is the question itself.
+        ("Based on which symptoms?", ["sign_symptom"]),
+        # A change of medication is not a change of the patient's condition.
+        ("What were the changes in the patient's medications?", ["treatment"]),
+        ("What were the changes in the patient's gait?", ["assessment"]),
+    ],
+)
 def test_categories_of_a_question(question: str, expected: list[str]) -> None:
     assert list(question_categories(question)) == expected
 

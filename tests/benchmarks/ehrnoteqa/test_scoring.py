@@ -452,7 +452,24 @@ def test_ties_are_wrong_and_extreme_log_probabilities_are_exact() -> None:
     assert _metrics(impossible, 2)["gold_probability"] == (0.2, 0.2)
 
 
-@tabled("logprobs", "below", "expected")
+@pytest.mark.parametrize(
+    ("logprobs", "below", "expected"),
+    [
+        # The right choice is reported, above all that the missing ones could be.
+        ([-1, -2, None, None, None], -3.0, [1.0, 1.0]),
+        # Another choice is reported above it.
+        ([-2, -1, None, None, None], -3.0, [0.0, 0.0]),
+        # The last choice that the server reports ranks above those that it leaves out.
+        ([-3, None, None, None, None], -3.0, [1.0, 1.0]),
+        ([None, -3, None, None, None], -3.0, [0.0, 0.0]),
+        # The right choice is missing, and another one is reported above the bound.
+        ([None, -1, -2, None, None], -3.0, [0.0, 0.0]),
+        # Missing ones may be above those that are reported, so that nothing is certain.
+        ([None, -4, None, None, None], -3.0, [0.0, 1.0]),
+        ([-4, None, -5, None, None], -3.0, [0.0, 1.0]),
+        ([None, None, None, None, None], -3.0, [0.0, 1.0]),
+    ],
+)
 def test_limits_of_accuracy_with_missing_log_probabilities(
     logprobs: tuple[float | None, ...], below: float, expected: tuple[float, float]
 ) -> None:

@@ -55,7 +55,22 @@ def test_the_papers_table() -> None:
     ]
 
 
-@tabled("text", "tokens")
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("  \t ", 0),
+        ("abcdef", 1),
+        ("abcdefg", 2),
+        ("123", 1),
+        ("1234", 2),
+        ("___", 1),
+        ("_____", 2),
+        # The tokens are K, +, 4, ., 1 and the line end.
+        ("K+ 4.1\n", 6),
+        ("Größe", 1),
+    ],
+)
 def test_the_estimate(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
     assert open_counter(ESTIMATE).count([text, text]) == [tokens, tokens]
