@@ -16,7 +16,9 @@ demo tests: export PYTHONDONTWRITEBYTECODE =
 demo: $(STAMPS)/run  ## a real small model and baselines on invented data; REAL=0 takes a toy instead
 	$(BIN)/python scripts/demo.py
 
-test: check examples tests  ## everything that must hold
+test: $(STAMPS)/dev  ## everything that must hold; mypy runs beside the other checks
+	$(MAKE) -j 2 check
+	$(MAKE) examples tests
 
 check: lint types contracts manifest-check budgets changelog  ## of the project itself, without its tests
 
