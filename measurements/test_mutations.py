@@ -76,8 +76,9 @@ if calls_file:
 
     def trace(frame, event, argument):
         code = frame.f_code
-        if code.co_filename.startswith(package):
-            calls.add((code.co_filename, code.co_firstlineno))
+        path = code.co_filename
+        if path.startswith(package) and path.endswith(".py"):  # a template is HTML
+            calls.add((path, code.co_firstlineno))
 
     def write():
         sys.settrace(None)
