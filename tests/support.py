@@ -38,7 +38,6 @@ from medical_tasks.spec import (
     Scoring,
     TaskSpec,
 )
-from tests.case_tables import json_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -206,12 +205,6 @@ def install_copy(package: Path, source: Path, site: Path) -> None:
     shutil.copytree(package, source)
     options = "--quiet --no-deps --no-build-isolation --no-index --target"
     run_python("-m", "pip", "install", *options.split(), str(site), str(source))
-
-
-def task_entry(run: Path, task: str) -> dict[str, Any]:
-    """The entry of a task in the results of a run."""
-    entry: dict[str, Any] = json_of(run / "results.json")["tasks"][task]
-    return entry
 
 
 def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:

@@ -22,7 +22,8 @@ from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
-from tests.support import ROOT, code_lines, install_copy, run_python, task_entry
+from tests.run_files import task_entry
+from tests.support import ROOT, code_lines, install_copy, run_python
 from tests.test_rubric_benchmark import answer as meets_criteria
 
 CHAT, PATIENT, RUBRIC = (

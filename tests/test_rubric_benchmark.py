@@ -15,9 +15,11 @@ import medical_tasks.plugins as plugins
 from medical_tasks.catalog import task_spec
 from medical_tasks.cli import main
 from medical_tasks.data.task_data import load_task_data
+from medical_tasks.runs.results import TaskEntry
 from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
-from tests.support import ROOT, code_lines, task_entry
+from tests.run_files import task_entry
+from tests.support import ROOT, code_lines
 
 EXAMPLE = ROOT / "examples" / "medical_rubric"
 LINES = (
@@ -61,8 +63,8 @@ def answer(call: Call) -> str:
     return json.dumps({"explanation": "so it is", "criteria_met": met})
 
 
-def entry(run: str) -> dict[str, Any]:
-    return task_entry(Path(run), "medical_rubric")
+def entry(run: str) -> TaskEntry:
+    return task_entry(run, "medical_rubric")
 
 
 def write_lines(path: str, rows: list[dict[str, Any]]) -> None:

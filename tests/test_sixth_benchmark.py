@@ -10,7 +10,8 @@ import pytest
 
 from scripts.budgets import count_nodes, read_modules
 from tests.case_tables import json_of
-from tests.support import ROOT, install_copy, run_python, task_entry
+from tests.run_files import task_entry
+from tests.support import ROOT, install_copy, run_python
 
 pytestmark = pytest.mark.slow
 EXAMPLE = ROOT / "examples" / "medical_mcq"

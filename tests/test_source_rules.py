@@ -15,7 +15,7 @@ from setuptools import find_packages
 from medical_tasks.catalog import own_benchmarks
 from medical_tasks.errors import install_command
 from medical_tasks.models.encoder import LOCAL
-from tests.case_tables import tabled
+from tests.case_tables import checked_table, tabled
 from tests.support import ROOT, own_datasets, setup_config
 
 SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
@@ -364,3 +364,10 @@ def test_benchmarks_and_hub_folders_have_the_same_files() -> None:
         assert {f"{folder.name}.py", "README.md", "requirements.txt", "app.py"} <= {
             path.name for path in folder.iterdir()
         }
+
+
+def test_a_table_of_cases_with_a_comment_belongs_in_python() -> None:
+    assert checked_table(["a text", "another"], "texts") == ["a text", "another"]
+    assert checked_table([["1", 1]], "rows") == [["1", 1]]
+    with pytest.raises(ValueError, match="rows.*'why the second row is there'"):
+        checked_table([["1", 1], "why the second row is there", ["2", 2]], "rows")

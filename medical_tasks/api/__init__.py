@@ -190,7 +190,7 @@ def run(
             ones included, above this sum; needs the prices price_in and price_out.
         max_tokens_total: send no request that may raise the run's answers, earlier ones
             included, above N input and output tokens.
-        max_minutes: send no request later than M minutes after this start.
+        max_minutes: send no request later than M minutes after the start.
         shard: part I of N of the items, to use several machines; `medical-tasks merge`
             joins the parts.
         config: dataset configuration, e.g. demo.
@@ -322,7 +322,7 @@ def forecast(
             ones included, above this sum; needs the prices price_in and price_out.
         max_tokens_total: send no request that may raise the run's answers, earlier ones
             included, above N input and output tokens.
-        max_minutes: send no request later than M minutes after this start.
+        max_minutes: send no request later than M minutes after the start.
         shard: part I of N of the items, to use several machines; `medical-tasks merge`
             joins the parts.
         config: dataset configuration, e.g. demo.

@@ -289,7 +289,7 @@ class WithCeilings(
     max_minutes: Annotated[
         float | None,
         Option(
-            "send no request later than M minutes after this start",
+            "send no request later than M minutes after the start",
             metavar="M",
         ),
     ] = None

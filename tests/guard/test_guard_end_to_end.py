@@ -28,7 +28,7 @@ from tests.credentialed_benchmark.spec import BENCHMARK, CANARY, DATASET, NOTES,
 from tests.fault_server import Call, Fault, FaultServer
 from tests.guard.audit_log import audit_lines
 from tests.recording_proxy import VARIABLES, RecordingProxy
-from tests.support import task_entry
+from tests.run_files import task_entry
 from tests.tiny_dataset import write_built
 
 CASES = tables(__file__, "guard_end_to_end")

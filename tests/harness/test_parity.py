@@ -35,7 +35,8 @@ from tests.harness.commands import (
     only_log,
     run,
 )
-from tests.support import ROOT, task_entry
+from tests.run_files import task_entry
+from tests.support import ROOT
 from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
