@@ -22,6 +22,7 @@ const KEPT = `desk ${person} `; // what keys of localStorage begin with
 let order = []; // ids of the items
 const labels = new Map(); // id of an item to {value, at}
 const held = new Map(); // id of an item to the item, fetched before
+const coming = new Map(); // id of an item to the promise of it, while it is fetched
 const said = new Map(); // id of an item to the note and texts typed in this page
 let turn = 0; // of what is shown: a slower answer to an older wish is dropped
 let shown = null; // the item on the page
@@ -181,8 +182,15 @@ function made(tag, text, attributes = {}) {
   return element;
 }
 
-async function fetched(id) {
+// An item that is on its way is not requested a second time: a reviewer may be faster than
+// the desk, and a late second reply would hold the item as it was before it was labelled.
+function fetched(id) {
   if (held.has(id)) return held.get(id);
+  if (!coming.has(id)) coming.set(id, requested(id).finally(() => coming.delete(id)));
+  return coming.get(id);
+}
+
+async function requested(id) {
   const reply = await asked(`/api/item?id=${encodeURIComponent(id)}`, sheet);
   if (reply === null) return null;
   if (reply.status !== 200) {
