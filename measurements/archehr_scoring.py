@@ -163,7 +163,14 @@ def main() -> None:
     libraries(items, answers, scores)
     if not options.seeds:
         return
-    command = [sys.executable, __file__, "--digest", "--cases", str(options.cases)]
+    command = [
+        sys.executable,
+        "-m",
+        "measurements.archehr_scoring",
+        "--digest",
+        "--cases",
+        str(options.cases),
+    ]
     command += ["--umls", options.umls] if options.umls else []
     digests = {
         subprocess.run(

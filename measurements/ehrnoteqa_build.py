@@ -2,7 +2,7 @@
 
     python -m measurements.ehrnoteqa_build [NOTES ...]
 
-For each number of notes (a tenth of MIMIC-IV-Note's 331,794, then all) a synthetic
+For each number of notes (a tenth of MIMIC-IV-Note's 331,794, then all; at least 1,647) a synthetic
 `discharge.csv.gz` with 961 questions is written to a temporary folder, which is removed
 at the end; the largest takes a minute or two and some hundred megabytes. Each measured
 thing is a process of its own from its start to its end, run a few times by turns: the
@@ -112,13 +112,19 @@ def measured(folder: Path) -> dict[str, list[dict[str, float]]]:
     for turn in range(max(WAYS.values())):
         for way, times in WAYS.items():
             if turn < times:
-                command = [sys.executable, __file__, "--one", way.__name__, str(folder)]
+                command = [
+                    sys.executable,
+                    "-m",
+                    "measurements.ehrnoteqa_build",
+                    "--one",
+                    way.__name__,
+                    str(folder),
+                ]
                 began, before = time.perf_counter(), processor_seconds()
                 done = subprocess.run(
                     command,
                     check=True,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
                     text=True,
                 )
                 took, used = time.perf_counter() - began, processor_seconds() - before

@@ -2,7 +2,7 @@
 
     python -m measurements.mimic_build [NOTES ...]
 
-For each number of notes (30,000, then 300,000) a synthetic `NOTEEVENTS.csv.gz` is
+For each number of notes (30,000, then 300,000; at least 6,000) a synthetic `NOTEEVENTS.csv.gz` is
 written to a temporary folder, which is removed at the end. Each measured thing is a
 process of its own: its time, the processor seconds it took (which other programs on the
 machine change less), and the largest memory it had. From the last two sizes the figures
@@ -85,12 +85,18 @@ def run_way(way: str, folder: Path) -> None:
 
 
 def measured(folder: Path, way: str) -> dict[str, float]:
-    command = [sys.executable, __file__, "--one", way, str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "measurements.mimic_build",
+        "--one",
+        way,
+        str(folder),
+    ]
     done = subprocess.run(
         command,
         check=True,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
     )
     shutil.rmtree(folder / "built", ignore_errors=True)
