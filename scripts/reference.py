@@ -115,6 +115,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
     "Judges and models": (
         "judges.lexical",
         "judges.nli",
+        "judges.choosing",
         "judges.shuffling",
         "benchmarks.kqa.judge_prompts",
         "benchmarks.ehrnoteqa.judge_prompts",
@@ -124,7 +125,9 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks.doclens.prompts",
         "benchmarks.medcalc_bench.protocol",
         "models.opener",
+        "models.refusals",
         "models.chat_reply",
+        "models.call_pool",
         "models.endpoint_choices",
         "models.chat_template",
         "models.local_model",
@@ -141,6 +144,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks.doclens.data",
         "benchmarks.doclens.mimic_report",
         "construct.ehrnoteqa.sample",
+        "construct.archehr.align",
         "construct.fresh",
         "construct.fresh.notes",
         "construct.fresh.twins",
@@ -158,6 +162,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
     "The leaderboard": (
         "leaderboard.admission",
         "leaderboard.ranking",
+        "leaderboard.door",
         "leaderboard.submission_package.contents",
         "leaderboard.submission_package.submitters",
         "leaderboard.submission_package.zip_file",

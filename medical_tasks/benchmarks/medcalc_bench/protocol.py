@@ -2,7 +2,8 @@
 
 With our prompts a printed answer is final. With the authors' (`generate_code_prompt.py`)
 the chat keeps the whole dialogue, the model sees what its program wrote, and answers
-between two tags.
+between two tags. The program is all fenced blocks marked as Python; else unmarked blocks,
+or a reply, that print something. A failed request is no try.
 
 A new try shows the question, the last program and its error. The authors' dialogue ends
 when the model answers between the two tags on one line; a program that asks for input,
