@@ -125,6 +125,7 @@ _METHODS: Final[Mapping[str, Sequence[str]]] = {
         "benchmarks.doclens.prompts",
         "benchmarks.medcalc_bench.protocol",
         "models.opener",
+        "models.spending",
         "models.refusals",
         "models.chat_reply",
         "models.call_pool",
