@@ -2,9 +2,8 @@
 
 - A judge is excluded if it lacks 5 % of the verdicts, is not comparable, may be guessing, or
   agrees significantly less than the best (paired tests, Holm).
-- Judges that keep under 90 % of their labels (`--again`, `--sensitivity`), or are more
-  lenient on longer answers or on models of their own family (an interval without 0), come
-  last.
+- Judges that keep under 90 % of their labels (`--again`, `--sensitivity`), or whose
+  interval of `longer` or `family` excludes 0, come last.
 - Then price decides, or speed.
 """
 
