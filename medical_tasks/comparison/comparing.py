@@ -16,9 +16,11 @@ Differences between the recipes, and their consequence:
 - names of identical files, version of identical rows, number of processes, batch size,
   a model's own claims file: none
 
-`--json` maps, for two runs, each task to its figures: `paper` for A and for B,
-`breakdown` by breakdown, group and metric. Each of `pairs`, for more runs, has `first`,
-`second` and `tasks`.
+`--json` maps, for two runs, each task to `n_items`, `warnings`, `refused`, `paper` (for A
+and for B), `metrics`, and `breakdown` (by breakdown, group and metric). For more runs it
+has `runs` (a letter for each folder) and `pairs`, each with `first`, `second` and
+`tasks`. The fields of a metric are those of `comparison.statistics.Difference`; `null` is
+a figure that cannot be computed.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ A policy is a TOML file:
     metric = "accuracy"
     at_least = 0.4
     by = "sex"                 # a column of a table of your own:
-    strata = "sample.csv"      # a row an item (or a patient), named in its column id
+    strata = "sample.csv"      # a row an item (or a patient), named in its column id or item
 
     [[rule]]
     task = "medcalc"

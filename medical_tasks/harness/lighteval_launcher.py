@@ -1,7 +1,9 @@
 """`medical-tasks lighteval`: the stock command with this suite's tasks, checked and guarded.
 
 lighteval writes questions and answers to disk and may send them away; for credentialed
-tasks this launcher prevents that.
+tasks this launcher prevents that. They run with a model in its process (`accelerate`,
+`vllm`, `sglang`, `nanotron`), or with `endpoint tgi` and a local or allowed
+`inference_server_address`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 An item is identified by those of its fields that are part of the question of every item,
 such as note and question in MedCalc-Bench. A published question is that of an item if it
 contains all of these. Blanks, quotation marks, letter case and Unicode forms may differ.
+The id decides among items with the same texts, or alone if the source has no question. An
+id with another question, as in another version of the data, does not match.
 """
 
 from __future__ import annotations

@@ -1,4 +1,11 @@
-"""Compares judges' checks on the same pairs, and recommends a judge (the rule: docs/judge_check.md)."""
+"""Compares judges' checks on the same pairs, and recommends a judge.
+
+- A judge is excluded if it lacks 5 % of the verdicts, is not comparable, may be guessing, or
+  agrees significantly less than the best (paired tests, Holm).
+- Judges that keep under 90 % of their labels (`--again`, `--sensitivity`), or whose
+  interval of `longer` or `family` excludes 0, come last.
+- Then price decides, or speed.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,19 @@
-"""`nli/<folder or repository>`: a local model for natural language inference as a judge; docs/judges_local.md describes its forms.
+"""`nli/<folder or repository>`: a local model for natural language inference as a judge.
 
-TRUE form: `premise: ... hypothesis: ...`, answered by `1` or `0` (DocLens, section 4;
-Honovich et al. 2022).
+- **TRUE form** (DocLens, section 4; Honovich et al. 2022): the input is `premise: ...
+  hypothesis: ...`; the larger of the logits of `1` and `0` decides, at the first token
+  where they differ. With `official=true`, as by DocLens' authors, the premise is cut at
+  500 words, generation is greedy with at most three tokens, and only the text `1` is
+  entailment.
+- **Classifiers**: label names are read from the config in any common spelling
+  (`ENTAILMENT`, `non-entailment`, `NOT ENOUGH INFO`). A model whose files lack its head
+  is refused.
+- **Long premises** are read whole, in windows of sentences that overlap by up to a
+  quarter. Each window votes for its most likely label: entailment wins if one window is
+  at least as sure of it as any window of contradiction, then contradiction, then neutral.
+  With two labels, the largest probability of entailment must exceed one half.
+- **Special tokens** in a judged text (`</s>`, `[SEP]`) are read as text or left out,
+  except with `official`.
 """
 
 from __future__ import annotations

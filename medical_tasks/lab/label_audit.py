@@ -6,6 +6,12 @@
 | wrong | not right; or the rule has no answer, and the label is outside everything the inputs could mean |
 | convention | right only by a named convention of the calculator |
 | not computable | the rule has no answer, or a unit is implausible, and nothing refutes the label |
+
+The audit does not read the notes. In v1.0 the entities alone prove 158 of the 179 wrong
+labels; two are white cells "per L", wrong per L and per µL. The other 19 have a note in
+`reason`: 13 rows of the cardiac risk index contradict themselves about cerebrovascular
+disease (the rule's own item counts), and 6 solid tumors of the Charlson index have no
+stage (wrong as localized and as metastatic).
 """
 
 from __future__ import annotations

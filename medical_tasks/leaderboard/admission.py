@@ -2,7 +2,8 @@
 
 Whoever was accepted first under a name keeps it. A later submission with an
 indistinguishable name is shown only if a maintainer decides so (`Event.replaces`), and an
-unverified result never replaces a verified one.
+unverified result never replaces a verified one. A replacement holds for the same task and
+group, until it is withdrawn.
 
 - The board has its tasks, with the same comparability version `N`, or the package that
   they are of; `data/board.json` lists these. Results whose package was uninstalled are

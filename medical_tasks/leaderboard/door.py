@@ -1,6 +1,8 @@
 """Limits the number, duration and size of uploads.
 
-No upload can fill memory or disk, or block others. If there are too many uploads, from
+No upload can fill memory or disk, or block others. A package may have 32 MiB, a request 5
+minutes, a pause 20 s; 32 uploads run at once, 4 from one address (behind a proxy the last
+public one in `X-Forwarded-For`; an IPv6 /64 is one). If there are too many uploads, from
 one address or in all, the slowest one is ended and the new one is accepted.
 """
 

@@ -6,6 +6,7 @@ processes and needs no lock that a killed process could leave behind. On the Hub
 is a commit, refused if another commit came first; its title ends with a unique word, by
 which the writer recognises it if the reply was lost. A package (`*.zip`) is uploaded by
 plain HTTP and not by Xet, so that failures are replies with a status and in time.
+Conflicts, rate limits and server errors are retried for a minute.
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 The first Ctrl-C waits for the requests in flight, the second ends at once. A slot is
 free again once its result has been delivered, not when it arrives, so that at most
 `concurrency` results can be lost.
+
+A run ends at once after 401 (key), 404 (model or address), a redirect or a spent quota,
+and after 8 failures in a row if nothing answers, if every request gets a 429, or if 400,
+403 or 422 precede any answer. A server that accepts connections and sends nothing is
+reported after 5 seconds and has `timeout` to answer.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ Responses, whether they are retried, and their class:
 - a tool call, where no tools were offered: not retried; `tool call`
 - an error about the tools that were offered: as its status; `tools refused`
 - other 400, 403, 422: not retried; `http 400` ...
+
+Waits between attempts grow from 0.5 to 8 seconds.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
 """Renders chat messages to the text that a local model reads, by its tokenizer's chat template.
 
 lighteval supports one system prompt per model and no dialogues, so messages are rendered
-here, with exactly one BOS token (or none if the model has none), the system text where
-the template expects it, and `TEMPLATE_DAY` as today's date, so that a run can be
-repeated.
+here:
+
+- with exactly one beginning-of-sequence token, if the model has one
+- with the system message before the first user's, where the template refuses or drops it
+- with 1 January 2025 (`TEMPLATE_DAY`) as today's date, so that a run can be repeated
+- without a template as `User:` and `Assistant:` turns; a new `User:` ends the answer
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Text embeddings by a checkpoint on this machine, for measures of similarity; vectors have length 1.
 
 A folder with `modules.json` (Reimers and Gurevych 2019,
-https://arxiv.org/abs/1908.10084) states its pooling and layers; any other folder is a
+https://arxiv.org/abs/1908.10084) is read as Sentence-Transformers writes it: transformer,
+pooling (mean, first token, maximum), dense layers, normalisation. Any other folder is a
 plain transformer, whose states are averaged over the tokens. Texts that are too long are
 cut at their end, and counted.
 """

@@ -1,8 +1,10 @@
 """The common part of models in this process: rendering, chunks, length checks, and reading answers.
 
-For probabilities, lighteval gets one document per continuation, and our token ids: its
-own tokenization differs between backends, encodes prompt and continuation separately, and
-moves white space from the end of the prompt to the continuation.
+For probabilities, question and choice form one text, and the score is the sum of the
+log-probabilities of the tokens that it has beyond the question's. lighteval gets one
+document per continuation, and our token ids: its own tokenization differs between
+backends, encodes prompt and continuation separately, and moves white space from the end
+of the prompt to the continuation.
 """
 
 from __future__ import annotations

@@ -1,6 +1,20 @@
 """Models' names and their arguments, `--model-args k=v,...`.
 
-Those of local models have lighteval's names.
+Arguments of local models have lighteval's names. Names without a kind:
+
+| name | read as |
+|---|---|
+| `gpt-...`, `o3...`, `openai/...` | `openai-api/openai/...` |
+| `mistral/`, `openrouter/`, `together/`, `groq/`, `deepseek/`, `fireworks/` | `openai-api/...` |
+| `claude-...`, `anthropic/...` | `inspect/anthropic/...` |
+| `gemini-...`, `google/gemini-...` | `inspect/google/...` |
+| `hf-inference-providers/...`, `grok/`, `bedrock/`, `azureai/` | `inspect/...` |
+
+OpenAI's models are asked for chat completions, which needs no further package;
+`inspect/openai/...` asks Responses. The providers of the second row have APIs of OpenAI's
+form, with the key in `MISTRAL_API_KEY` and so on. The OpenAI form of Anthropic and Google
+lacks caching and the text of reasoning. Those of the last row have APIs of their own; the
+key of Hugging Face's providers is in `HF_TOKEN`.
 """
 
 from __future__ import annotations

@@ -5,9 +5,11 @@ want `max_completion_tokens`), `temperature` other than 1, `stop`. The suite's o
 defaults among these are renamed or left out, once for all calls, and the recipe records
 it. A setting of the user's is never left out: the run ends, and the message names it.
 
-Example of a refusal, of OpenAI's form: {"error": {"message": "Unsupported parameter:
-    'max_tokens' is not supported with this model. Use 'max_completion_tokens'
-    instead.", "param": "max_tokens", "code": "unsupported_parameter"}}
+A refusal of OpenAI's form:
+
+    {"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this
+    model. Use 'max_completion_tokens' instead.", "param": "max_tokens",
+    "code": "unsupported_parameter"}}
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Estimates and counts what requests to a model under test take of a run's `budget`."""
+"""Estimates and counts what requests to a model under test take of a run's `budget`.
+
+Requests in flight (or a batch, before it is sent) and their retries count by an estimate
+with the longest answer, then by what the server reports.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,12 @@ The run's results do not hold the texts: questions and gold come from the built 
 from where the run left them (`run_responses`): its own store, a recomputed baseline, the file
 or the run that `score` scored. Texts that cannot be found stay empty, and a note says why and
 how to provide them; the report is written nevertheless.
+
+- **question**: from the built dataset, with the run's prompts (their hash must match) and
+  truncation; for a baseline or a scored file the suite's own prompt
+- **gold**: the benchmark's reference, written as an answer
+- **answer**: from the run's store; a baseline is run again; for `score` the scored file
+  (matched by SHA-256), or the run whose answers were scored
 """
 
 from __future__ import annotations

@@ -4,6 +4,12 @@ BLEU: Papineni et al. (2002), section 2; sacreBLEU: Post (2018), with smoothing 
 Chen and Cherry (2014). SARI: Xu et al. (2016), section 4, in the form of `evaluate`
 (keep recall over all n-grams that source and reference share; corpus value = mean of
 the sentences'). The scale is 0-1, SARI's 0-100.
+
+A pooled BLEU is not the mean of single ones. BLEU of an empty side is 0, where `evaluate`
+divides by zero. With several references BLEU clips at the largest count of an n-gram; the
+shortest sets the length in `bleu`, the closest in sacreBLEU; SARI pools them. SARI is
+around 40 without a prediction, 50 without a reference, and 100 without both. A corpus
+without items is `nan`.
 """
 
 from __future__ import annotations

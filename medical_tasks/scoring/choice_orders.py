@@ -16,6 +16,10 @@ N is at most the number of choices, and equally often in each if N is a multiple
 
 The control, `wording=paraphrase`, asks the first order again in other words. A change
 of the answer there has no reason in the order.
+
+Two answers take the same choice if they select the same text, whatever its letter;
+selecting none is the same each time. An unclear answer counts as a choice that no other
+answer makes, with bounds; an item without an answer leaves open what it could change.
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ right, 0 wrong). From many of them:
 
 - expected calibration error (ECE): the distance between the share of right answers and
   the mean confidence in bins of confidence, averaged over the answers (Naeini et al.
-  2015)
-- Brier score: the mean of (confidence - outcome)² (Brier 1950, Mon Weather Rev 78:1)
+  2015); at most ten bins of equally many answers, 20 or more, where equal confidences
+  stay together
+- Brier score: the mean of (confidence - outcome)² (Brier 1950, Mon Weather Rev 78:1); of
+  choices also Brier's own, the sum of (probability - outcome)² over the choices
 - AUROC: the probability that a right answer has a higher confidence than a wrong one
 - risk-coverage curve: the accuracy of the most confident share of the answers; its area
   (AURC) is the mean share of errors among the k most confident answers, over all k

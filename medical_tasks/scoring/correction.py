@@ -2,7 +2,8 @@
 
 - `confusion`: a verdict j counts u_j, where the confusion matrix (shares of judged
   classes in each gold class) maps u to 1 for the class that counts and to 0 for the
-  others: Rogan and Gladen (1978), Am J Epidemiol 107:71, for two classes. It is valid if
+  others: Rogan and Gladen (1978), Am J Epidemiol 107:71, for two classes. It has three
+  classes if each has 20 labels, else two. It is valid if
   the judge's errors depend on the gold class alone, whatever the frequencies of the
   classes.
 - `prediction`: u_j is the share of labelled verdicts j whose gold class counts, which is

@@ -3,7 +3,8 @@
 Sources: Shrout and Fleiss (1979), Psychol Bull 86:420, and McGraw and Wong (1996),
 Psychol Methods 1:30 (intraclass correlation, its cases and names); Krippendorff (2004),
 Content Analysis, chapter 11, and Hayes and Krippendorff (2007), Commun Methods Meas
-1:77 (alpha).
+1:77 (alpha). `--evaluations` reports ICC(2,1), the absolute agreement of items' values,
+and alpha of items' values as numbers and of verdicts as classes.
 
 Both are one minus a ratio: the disagreement within units over the total disagreement.
 

@@ -1,4 +1,10 @@
-"""ROUGE-1 to ROUGE-9, ROUGE-L and ROUGE-Lsum, identical to `rouge_score` 0.1.2 (docs/text_metrics.md).
+"""ROUGE-1 to ROUGE-9, ROUGE-L and ROUGE-Lsum, identical to `rouge_score` 0.1.2.
+
+Lower-case runs of a-z and 0-9 are compared: texts in other scripts score 0 against
+themselves, and so do texts without words. ROUGE-Lsum treats lines as sentences: of texts
+of one line it is ROUGE-L. Of several references the one with the highest F1 counts. Of a
+corpus the mean is reported, where `evaluate` reports the middle of 1,000 unseeded
+bootstrap means.
 
 Source: Lin (2004), sections 2 and 3. Longest common subsequences are computed with bit
 vectors: a row of the table grows by 0 or 1 from each column to the next (Crochemore et

@@ -1,6 +1,7 @@
 """A prediction and its references: checks, exact match and n-grams.
 
-Exact match is that of `evaluate`: nothing is stripped or normalised unless requested.
+Exact match is that of `evaluate`: nothing is stripped or normalised unless requested, and
+two empty texts match.
 """
 
 from __future__ import annotations

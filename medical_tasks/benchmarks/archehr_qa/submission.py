@@ -1,7 +1,15 @@
-"""Writes, reads and checks a submission of a run's answers to a shared task.
+r"""Writes, reads and checks a submission of a run's answers to a shared task.
 
 Answers are rewritten in the official form, so that the official scorer reads what was
 scored. Messages quote no answer.
+
+| shared task | our task | a record: `case_id` and |
+|---|---|---|
+| 2025 | those that cite | `"answer": "She was given furosemide. \|2,3\|\nIt worked. \|4\|"` |
+| 2026, 1 | `archehr_question` | `"prediction": "Why was she given furosemide?"` |
+| 2026, 2 | `archehr_evidence` | `"prediction": ["2", "3"]` |
+| 2026, 3 | `archehr_answer` | `"prediction": "She was given it for the fluid."` |
+| 2026, 4 | `archehr_alignment` | `"prediction": [{"answer_id": "1", "evidence_id": ["2", "3"]}]` |
 
 The official scorer
 

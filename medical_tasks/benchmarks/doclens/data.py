@@ -3,6 +3,12 @@
 Xie et al. 2024, appendices: ACI-BENCH's `test1` and MEDIQA 2021's test set are
 evaluated. No message shows a user's own texts.
 
+A user's `input` that begins with `[0]` is numbered: its sentences (or turns,
+`[0][doctor] ...`) are the texts between the numbers. Another first number, text before
+`[0]`, and a gap or repeat at the beginning of a line or sentence are errors; elsewhere
+other numbers in brackets are text (`a dose of [5]`). Without numbers `input` is split into
+sentences numbered from 0.
+
     medical-tasks build aci_bench --fetch
     medical-tasks build doclens_own --source notes.xlsx --config own
 """

@@ -1,7 +1,9 @@
 """Reads the patients' discharge summaries from MIMIC-IV-Note's `discharge.csv.gz`, prepared as in the paper.
 
-Headers (appendix C.1) are those of the authors' script; figure 2 of the paper shows a
-time in them as well, figure 5 does not.
+White space is reduced (appendix C.1). Each note begins with patient id, admission id and
+chart date, as in the authors' script; figure 2 of the paper shows a time in these headers
+as well, figure 5 does not. Notes are ordered by `charttime`, then `note_seq`, then
+`note_id` (the authors: by `charttime` alone).
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ statements, and all 1,212 questions with their metadata (paper, table 2). Both b
 rows with the same columns; `questions` has no answers and no statements. Statements
 stay as released, including three blank must-have ones: they are part of the published
 892.
+
+Ids are the first 16 digits of the SHA-256 of the question with white space collapsed. In
+`questions`, 45 rows repeat a question with another diagnosis; a dash and 8 digits of the
+diagnosis's hash follow.
 """
 
 from __future__ import annotations

@@ -6,9 +6,12 @@ something, and what a better one adds. The authors published theirs only in the 
 not as files, so `--prompts official` selects the judge's prompts and does not change
 the questions. A prompt is one user message.
 
-BM25 retrieves passages from a folder of the user's documents, or from the demo's own
-corpus. The paper's documents, public ones for lay readers, and its method are not
-published. The recipe of a run records the user's documents and every parameter.
+BM25 (bm25s; Lucene's form, k1 1.5, b 0.75) retrieves passages from a folder of the user's
+documents, or from the demo's own corpus. It searches title and passage; words are
+case-folded, without English function words and plural s, and text without spaces is cut
+every 40 characters. Ties are in document order. A passage that shares no word with the
+question is never given. The paper's documents, public ones for lay readers, and its method
+are not published. The recipe of a run records the user's documents and every parameter.
 
     medical-tasks run --tasks kqa_rag --model hf/MODEL --task-args documents=FOLDER
 """

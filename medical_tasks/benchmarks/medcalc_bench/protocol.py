@@ -1,7 +1,9 @@
 """`medcalc_code`: the model writes a program, the program is run in the sandbox (Khandekar et al. 2024, appendix D.1).
 
-With our prompts a printed answer is final; with the authors' the whole dialogue stays
-and the answer stands in tags.
+With our prompts a printed answer is final. With the authors' (`generate_code_prompt.py`)
+the chat keeps the whole dialogue, the model sees what its program wrote, and answers
+between two tags. The program is all fenced blocks marked as Python; else unmarked blocks,
+or a reply, that print something. A failed request is no try.
 
 A new try shows the question, the last program and its error. The authors' dialogue ends
 when the model answers between the two tags on one line; a program that asks for input,

@@ -2,6 +2,11 @@
 
 Each figure is over the answers that came as far as its step, so that an error counts
 where it was made. The final answer is scored as everywhere (`scoring`).
+
+Right arguments are the row's entities. A number in the tool's unit must be copied (within
+0.5 %); one that must be converted may be rounded (5 %, the benchmark's tolerance). Absent
+findings and other defaults do not count. An error is `missing`, `value`, `unit` (the right
+number in another unit) or `extra`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Ranks notes for each message, and makes cases of the chosen pairs.
 
-Notes are ranked by BM25, in the variant that the library bm25s calls `lucene`: each
-message is a query, and the notes are the collection.
+Notes are ranked by BM25 (k1 1.5, b 0.75; Porter stems without English function words), in
+the variant that the library bm25s calls `lucene`: each message is a query, and the notes
+are the collection.
 
 Source: Robertson and Zaragoza (2009), Foundations and Trends in Information Retrieval
 3:333.

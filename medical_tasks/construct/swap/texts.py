@@ -8,7 +8,9 @@ have such a sentence, so that they differ only in the value.
 Whether a text can be changed depends on the original alone and not on the new value, so
 that all values of an attribute have the same rows. If words about another person cannot
 be distinguished from words about the patient, nothing is guessed: the row is left out,
-with the reason.
+with the reason. Reasons are a condition, organ or test of one sex; a mother who "says she
+is tired" beside a female patient; staff before a pronoun; a partner; a given name without
+a counterpart; a text that states the attribute itself.
 """
 
 from __future__ import annotations

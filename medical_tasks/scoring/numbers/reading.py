@@ -1,8 +1,18 @@
 r"""Finds where a reply gives its answer, and reads it: `docs/medcalc_scoring.md`.
 
-In this order: the form that was asked for (an object's "answer", `<answer>`, `\boxed`,
-"Final answer:", "####"), wherever it is closed, broken or decorated; then the running
-text.
+1. Reasoning is removed: blocks such as `<think>`, `[THINK]`, `◁think▷` and gpt-oss'
+   analysis channel, unclosed ones to the end of the reply.
+2. The form that was asked for comes first, wherever it is closed, broken or decorated: the
+   last "answer" of an object, `<answer>`, `\boxed`, "Final answer:", "####". A correction
+   after it counts ("Wait, that is wrong. It is 12.").
+3. Then the running text is read: names are masked (`statements`), and rules find the
+   quantities that are not the answer (`rules`).
+4. The last sentence that gives a value by name ("the BMI is 24.7") or as a result ("This
+   gives 24.7.") states the answer, before values in passing. A value of something else
+   ("The weight is 70.") is no answer, nor is one in passing that more than a few words
+   follow. Of two quantities of one dimension the one in the asked unit counts ("412 ms
+   (0.412 s)"). Alternatives and ranges are right where all are, wrong where none is, and
+   else unclear.
 
 How values are read:
 

@@ -1,10 +1,18 @@
 """Finds the concepts of texts by exact lookup.
 
-The results are those of QuickUMLS at a threshold of 1 (docs/medcon.md), without its
-inexact matches: QuickUMLS compares sets of three-letter pieces, so it also matches a few
-terms with the same pieces in another order. Its overlap rule is kept: a stretch with
-accents, whose pieces differ from those of the decomposed term, ranks after those
-without.
+The results are those of QuickUMLS at a threshold of 1, without its inexact matches:
+QuickUMLS compares sets of three-letter pieces, so it also matches a few terms with the
+same pieces in another order. Its overlap rule is kept: a stretch with accents, whose
+pieces differ from those of the decomposed term, ranks after those without.
+
+The variants look up different windows:
+
+- `aci-bench`: every window of one to five tokens with three characters, since ACI-BENCH
+  asks QuickUMLS to ignore syntax
+- `archehr`: the same, but with no punctuation, stop word, determiner or preposition at an
+  end, and no determiner inside, since QuickUMLS 1.4.2, which ArchEHR-QA pins, no longer
+  honours that request; determiners and prepositions are recognized by a list instead of
+  `en_core_web_sm`
 """
 
 from __future__ import annotations
