@@ -18,7 +18,8 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import cached_property
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,7 @@ from medical_tasks.spec import MetricSpec
 __all__ = [
     "FEWEST_SIMULATED",
     "MOST",
+    "Chosen",
     "Limit",
     "Population",
     "Risk",
@@ -58,6 +60,10 @@ _DRAWS_OF_PAIRS: Final = 400
 _RESAMPLES: Final = 400
 _SEED: Final = 0
 _STEPS: Final = 200
+_FEW_KINDS: Final = 16
+
+Chosen: TypeAlias = npt.NDArray[np.intp]
+"""The indexes of the clusters of a drawn run, or pair."""
 
 
 @dataclass(frozen=True)
@@ -219,16 +225,39 @@ class Population:
         """The standard deviation of a cluster's contribution."""
         return math.sqrt(float(self.chances @ self.distance**2))
 
-    def drawn(self, clusters: int, generator: np.random.Generator) -> Floats:
-        """Draws the table of a run, or pair, with this number of clusters."""
-        return self.table[
-            :, generator.choice(len(self.chances), size=clusters, p=self.chances)
-        ]
+    def drawn(self, clusters: int, generator: np.random.Generator) -> Chosen:
+        """Draws a run, or pair, with this number of clusters."""
+        return generator.choice(len(self.chances), size=clusters, p=self.chances)
 
-    def compared(self, drawn: Floats) -> Comparison:
-        """Compares two drawn runs as `compare` does."""
+    def compared(self, drawn: Chosen) -> Comparison:
+        """Compares two drawn runs as `compare` does.
+
+        The result does not depend on the order of the clusters, so that runs with as many
+        clusters of each kind are compared once, unless there are so many kinds that no two
+        runs are alike.
+        """
+        if self._kinds.max() >= _FEW_KINDS:
+            return self._compared_anew(drawn)
+
+        counts = np.bincount(self._kinds[drawn]).tobytes()
+        if counts not in self._comparisons:
+            self._comparisons[counts] = self._compared_anew(drawn)
+        return self._comparisons[counts]
+
+    @cached_property
+    def _kinds(self) -> Chosen:
+        """The number of each cluster's kind: those with the same sums have the same one."""
+        return np.unique(self.table, axis=1, return_inverse=True)[1].reshape(-1)
+
+    @cached_property
+    def _comparisons(self) -> dict[bytes, Comparison]:
+        """The comparisons of drawn runs, by how many clusters of each kind they have."""
+        return {}
+
+    def _compared_anew(self, drawn: Chosen) -> Comparison:
+        """Compares two drawn runs."""
         ends = self.metric.limits
-        first, second = np.split(drawn, 2)
+        first, second = np.split(self.table[:, drawn], 2)
         return paired_bootstrap_statistic(
             list(first),
             list(second),
@@ -237,11 +266,12 @@ class Population:
             resamples=_RESAMPLES,
         )
 
-    def estimated(self, drawn: Floats) -> Estimate:
+    def estimated(self, drawn: Chosen) -> Estimate:
         """Computes a drawn run's value with the interval that a run reports."""
-        return average_interval(list(drawn), self.shares, limits=self.metric.limits)
+        columns = list(self.table[:, drawn])
+        return average_interval(columns, self.shares, limits=self.metric.limits)
 
-    def meets(self, drawn: Floats, limit: Limit) -> bool:
+    def meets(self, drawn: Chosen, limit: Limit) -> bool:
         """Whether the interval of a run, or of a pair's difference, meets a limit."""
         result = self.compared(drawn) if self.of_pairs else self.estimated(drawn)
         return limit.met(result.ci_low, result.ci_high)

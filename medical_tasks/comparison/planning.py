@@ -32,6 +32,7 @@ from medical_tasks.comparison.compared import Compared, rows_by_task, shared_row
 from medical_tasks.comparison.gate_risk import (
     FEWEST_SIMULATED,
     MOST,
+    Chosen,
     Limit,
     Population,
     chance_of_go,
@@ -42,7 +43,6 @@ from medical_tasks.data.task_data import TaskData, asked_part, draw
 from medical_tasks.errors import UsageError
 from medical_tasks.runs.numbers import FEWEST
 from medical_tasks.runs.recipes import mapping
-from medical_tasks.scoring.estimates import Floats
 from medical_tasks.scoring.finite import strata_of, whole_set_estimate
 from medical_tasks.scoring.intervals import (
     binomial_tail,
@@ -533,12 +533,13 @@ def _simulated(goal: Goal, population: Population, whole: int, *, items: int) ->
     return Needed(size, whole, chance(whole, draws))
 
 
-def _meets_goal(goal: Goal, population: Population, drawn: Floats) -> bool:
+def _meets_goal(goal: Goal, population: Population, drawn: Chosen) -> bool:
     """Whether a drawn run, or pair of runs, reaches the goal."""
     if goal.kind != "difference":
         return population.meets(drawn, goal.limit)
     if _by_signs(goal, population):
-        differences = np.rint(drawn[2] - drawn[0]).astype(np.int64)
+        first, _, second, _ = population.table[:, drawn]
+        differences = np.rint(second - first).astype(np.int64)
         return sign_flip_p_values(differences[differences != 0])[0] < ALPHA
     return population.compared(drawn).p_value < ALPHA
 

@@ -18,6 +18,7 @@ questions of entailment).
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import math
 import re
@@ -267,10 +268,11 @@ _LEAD: Final = re.compile(
 )
 
 
+@functools.cache
 def _claim_pattern(
     verdict_nouns: str, subject_nouns: str, object_nouns: str, labels: str
 ) -> re.Pattern[str]:
-    """The pattern of a closing claim.
+    """The pattern of a closing claim; it is compiled when it is used, since that takes long.
 
     Args:
         verdict_nouns: names of the verdict ("the answer is").
@@ -289,11 +291,12 @@ def _claim_pattern(
     )
 
 
-_OF_ANSWERS: Final = _claim_pattern(
-    _SAID, r"answer(?P<bare>)", "answer", "contradict(?:s|ed|ion)"
-)
-_OF_EITHER: Final = _claim_pattern(
-    _SAID, _ASKED, "hypothesis|statement|claim", "(?:is )?entail(?:s|ed|ment)"
+_OF_ANSWERS: Final = (_SAID, r"answer(?P<bare>)", "answer", "contradict(?:s|ed|ion)")
+_OF_EITHER: Final = (
+    _SAID,
+    _ASKED,
+    "hypothesis|statement|claim",
+    "(?:is )?entail(?:s|ed|ment)",
 )
 
 
@@ -603,7 +606,7 @@ def read_closing_claim(text: str, *, of_statement: bool = True) -> bool | Unread
     if not sentences:
         return Unreadable("the reply is empty")
 
-    pattern = _OF_EITHER if of_statement else _OF_ANSWERS
+    pattern = _claim_pattern(*(_OF_EITHER if of_statement else _OF_ANSWERS))
     alone = len(sentences) == 1
     claims = {
         sentence: _claim(sentence, pattern, alone=alone)

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
-from unittest import mock
 
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.io.files import open_file, read_text
@@ -195,6 +194,8 @@ def _silence() -> Iterator[None]:
 @contextlib.contextmanager
 def _tokenizers_as_of_old() -> Iterator[None]:
     """Adds two methods to tokenizers that the package calls and transformers 5 removed."""
+    from unittest import mock  # slow to import
+
     from transformers import PreTrainedTokenizerBase
 
     methods = {

@@ -359,11 +359,9 @@ def _lower_end(values: Floats, limit: float, level: float) -> float:
 
     Draws that are not defined count as the limit.
     """
-    return float(
-        np.quantile(
-            np.where(np.isnan(values), limit, values), level, method="inverted_cdf"
-        )
-    )
+    position = max(0, math.ceil(len(values) * level) - 1)
+    reached = np.where(np.isnan(values), limit, values)
+    return float(np.partition(reached, position)[position])
 
 
 def quotient(numerator: Floats, denominator: Floats) -> Floats:
@@ -376,10 +374,15 @@ def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]
 
     If there are few distinct rows (right and wrong items have two), their counts are
     drawn directly; otherwise rows are drawn one by one.
+
+    Args:
+        rows: the rows, sorted as those of a `SumTable`.
+        seed: the seed.
+        resamples: the number of draws.
     """
     generator = np.random.default_rng(seed)
     size = len(rows)
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    distinct, counts = _distinct_rows(rows)
     few = len(distinct) * _FEW_DISTINCT <= size
     chunk = max(1, _CHUNK // (len(distinct) if few else size))
     for start in range(0, resamples, chunk):
@@ -388,6 +391,19 @@ def _resampled_sums(rows: Floats, seed: int, resamples: int) -> Iterator[Floats]
             yield generator.multinomial(size, counts / size, size=several) @ distinct
         else:
             yield draw_counts(generator, several, size) @ rows
+
+
+def _distinct_rows(rows: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """The distinct rows of sorted ones, and how often each occurs.
+
+    Example:
+        >>> distinct, counts = _distinct_rows(np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 1.0]]))
+        >>> distinct.tolist(), counts.tolist()
+        ([[0.0, 1.0], [1.0, 1.0]], [1, 2])
+    """
+    is_first = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])
+    starts = np.flatnonzero(is_first)
+    return rows[starts], np.diff(starts, append=len(rows))
 
 
 def draw_counts(generator: np.random.Generator, resamples: int, size: int) -> Floats:

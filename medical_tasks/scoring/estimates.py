@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -218,7 +218,12 @@ class SumTable:
 
     def totals(self) -> list[float]:
         """Sum of each column over everything, correctly rounded."""
-        return [math.fsum(column) for column in self.rows.T]
+        return [math.fsum(column) for column in self.rows.T.tolist()]
+
+    def in_columns(self, order: Sequence[int]) -> SumTable:
+        """The table with its columns in another order."""
+        rows = np.ascontiguousarray(self.rows[:, order])
+        return replace(self, rows=_ordered(rows))
 
 
 def sum_table(
@@ -254,9 +259,18 @@ def sum_table(
     rows = np.ascontiguousarray(sums.T)
     heaviest = weight.max() if n else 0.0
     scaled = weight / heaviest if heaviest > 0.0 else weight
-    effective = math.fsum(scaled) ** 2 / math.fsum(scaled**2) if heaviest > 0.0 else 0.0
+    effective = (
+        math.fsum(scaled.tolist()) ** 2 / math.fsum((scaled**2).tolist())
+        if heaviest > 0.0
+        else 0.0
+    )
 
-    return SumTable(rows=rows[np.lexsort(rows.T[::-1])], n=n, effective=effective)
+    return SumTable(rows=_ordered(rows), n=n, effective=effective)
+
+
+def _ordered(rows: Floats) -> Floats:
+    """Sorts rows by the first column, then the second, and so on."""
+    return rows[np.lexsort(rows.T[::-1])]
 
 
 def cluster_codes(clusters: Clusters | None, n: int) -> npt.NDArray[np.intp]:

@@ -322,7 +322,9 @@ def _filled(template: str, fragments: Mapping[str, str]) -> str:
     return template.replace("\n", "")
 
 
+@functools.cache
 def _pattern(written: str) -> re.Pattern[str]:
+    """Compiles a pattern of the grammar; only when it is used, as all of them take long."""
     return re.compile(_filled(written, _FRAGMENTS), re.IGNORECASE)
 
 
@@ -334,14 +336,18 @@ _STRENGTHS: Final = {
     "the last word": _WEAK,
 }
 _CLAIMS: Final = tuple(
-    (claim["why"], _STRENGTHS.get(claim["why"], _PLAINLY), _pattern(claim["pattern"]))
+    (claim["why"], _STRENGTHS.get(claim["why"], _PLAINLY), claim["pattern"])
     for claim in _GRAMMAR["claims"]
 )
 
 
 # ---- 4. No claim ----
 
-_RULES: Final = {name: _pattern(written) for name, written in _GRAMMAR["rules"].items()}
+
+def _rule(name: str) -> re.Pattern[str]:
+    return _pattern(_GRAMMAR["rules"][name])
+
+
 _VERDICT_PARTS: Final = re.compile(rf"(?:[^\n,;]|[,;](?! {_L}:))+")
 _SENTENCE_END: Final = re.compile(r"[.!?;]+(?=\s|$)|\n")
 _BEFORE: Final = 200
@@ -387,10 +393,10 @@ class _Answer:
         text = re.sub(
             r"\A(?:q|question): [^\n]{1,2000}?\s\ue000:", "answer:", text, flags=re.I
         )
-        text = _RULES["all_but"].sub(
+        text = _rule("all_but").sub(
             lambda match: f"answer: {match['who'] or match['other']}", text
         )
-        self.text = _RULES["aside"].sub(_SET_ASIDE, _RULES["sure"].sub("surely", text))
+        self.text = _rule("aside").sub(_SET_ASIDE, _rule("sure").sub("surely", text))
         self._ends = [
             0,
             *(end.end() for end in _SENTENCE_END.finditer(self.text)),
@@ -432,14 +438,14 @@ class _Answer:
         A leading letter is no claim if the answer discusses the choices one by one.
         """
         enumerated = self._enumerates()
-        for why, strength, pattern in _CLAIMS:
-            for match in pattern.finditer(self.text):
+        for why, strength, written in _CLAIMS:
+            for match in _pattern(written).finditer(self.text):
                 if why == _LEADING and enumerated:
                     continue
                 if self._is_meant(match):
                     yield self._claim(match, why, strength)
 
-        for match in _RULES["correction"].finditer(self.text):
+        for match in _rule("correction").finditer(self.text):
             if self._is_meant(match):
                 yield _Claim(
                     match.start(),
@@ -467,7 +473,7 @@ class _Answer:
         if strength == _PLAINLY:
             ends = (("final", _FINALLY), ("concluding", _CONCLUDED))
             strength = next(
-                (stronger for name, stronger in ends if _RULES[name].search(stated)),
+                (stronger for name, stronger in ends if _rule(name).search(stated)),
                 _PLAINLY,
             )
 
@@ -476,25 +482,25 @@ class _Answer:
             _taken(match["who"]),
             why,
             strength,
-            corrects=bool(_RULES["turned"].search(before)),
+            corrects=bool(_rule("turned").search(before)),
         )
 
     def _is_meant(self, match: re.Match[str]) -> bool:
         """Whether a match is meant: not denied, supposed, asked, hedged or attributed to others."""
         sentence = self._sentence_before(match.start())
-        ends = [end.end() for end in _RULES["clause_end"].finditer(sentence)]
+        ends = [end.end() for end in _rule("clause_end").finditer(sentence)]
         clause = sentence[ends[-1] :] if ends else sentence
 
         return not (
-            _RULES["negation"].search(clause)
-            or _RULES["others"].search(clause + match[0])
-            or _RULES["supposed"].search(sentence + match[0])
-            or _RULES["supposed_behind"].match(self.text, match.end())
-            or _RULES["refuted"].match(self.text, match.end())
+            _rule("negation").search(clause)
+            or _rule("others").search(clause + match[0])
+            or _rule("supposed").search(sentence + match[0])
+            or _rule("supposed_behind").match(self.text, match.end())
+            or _rule("refuted").match(self.text, match.end())
             or self._is_question(match.end())
             or (
                 match["who"][-1] >= chr(_TEXT0)
-                and _RULES["denied_text"].match(self.text, match.end())
+                and _rule("denied_text").match(self.text, match.end())
             )
         )
 
@@ -517,7 +523,7 @@ class _Answer:
         """Yields choices that are asked about and then affirmed: "Is it D? Yes.", for example."""
         for start, end in itertools.pairwise(self._ends):
             question = self.text[start:end]
-            if "?" in question[-4:] and _RULES["yes"].match(
+            if "?" in question[-4:] and _rule("yes").match(
                 self.text[end : end + 20].lstrip()
             ):
                 taken = _taken(question)
@@ -529,10 +535,10 @@ class _Answer:
         right_positions: dict[int, int] = {}
         mentioned = set()
         for verdict in _VERDICT_PARTS.finditer(self.text):
-            match = _RULES["verdict_line"].fullmatch(verdict[0])
+            match = _rule("verdict_line").fullmatch(verdict[0])
             if match:
                 mentioned.add(_number(match[1]))
-                denied = _RULES["negation"].search(
+                denied = _rule("negation").search(
                     verdict[0][max(0, match.start(2) - 12) : match.start(2)]
                 )
                 if (
@@ -551,10 +557,10 @@ class _Answer:
         After lines that discuss the choices, it must repeat one of them.
         """
         *before, line = self.text.split("\n")
-        alone = _RULES["label_alone"].fullmatch(line)
+        alone = _rule("label_alone").fullmatch(line)
         if before and alone:
             labels = {
-                label[1] for other in before if (label := _RULES["label"].match(other))
+                label[1] for other in before if (label := _rule("label").match(other))
             }
             if labels <= {alone[1]} or (alone[1] in labels and len(labels) > 2):
                 yield _Claim(
@@ -564,9 +570,9 @@ class _Answer:
     def _only_lists(self) -> bool:
         """Whether the answer consists only of different choices, on one line or several."""
         return len(_taken(self.text)) > 1 and (
-            _RULES["only_mentions"].fullmatch(self.text) is not None
+            _rule("only_mentions").fullmatch(self.text) is not None
             or all(
-                _RULES["label_alone"].fullmatch(line)
+                _rule("label_alone").fullmatch(line)
                 for line in self.text.split("\n", 30)
             )
         )
@@ -574,7 +580,7 @@ class _Answer:
     def _enumerates(self) -> bool:
         """Whether the answer begins by discussing the choices one by one."""
         first, _, rest = self.text.partition("\n")
-        label, following = _RULES["label"].match(first), _RULES["label"].match(rest)
+        label, following = _rule("label").match(first), _rule("label").match(rest)
         inline = re.search(rf"[ (]{chr(_LETTER0 + 1)}[.:)]", first)
         return bool(
             label
@@ -592,7 +598,7 @@ class _Answer:
         texts = {_number(sign) for sign in re.findall(f"{_T}|{_P}", line)}
 
         return (
-            _RULES["label_alone"].fullmatch(line.strip()) is not None
+            _rule("label_alone").fullmatch(line.strip()) is not None
             if not texts
             else 0 not in texts
         )
@@ -643,18 +649,18 @@ class _Answer:
         """
         start = self._sentence_before(match.start())
         context = between if between is not None and between in start else start
-        clause = _RULES["text_clause"].split(context)[-1]
+        clause = _rule("text_clause").split(context)[-1]
         sentence = self.text[
             self._sentence_start(match.start()) : self._sentence_end(match.end())
         ]
 
         return (
-            any(_RULES[name].search(clause) for name in ("denies_text", "others"))
+            any(_rule(name).search(clause) for name in ("denies_text", "others"))
             or any(
-                _RULES[name].match(self.text, match.end())
+                _rule(name).match(self.text, match.end())
                 for name in ("denied_text", "refuted", "supposed_behind")
             )
-            or _RULES["supposed"].search(start) is not None
+            or _rule("supposed").search(start) is not None
             # A letter in the sentence outweighs a text.
             or re.search(_L, sentence) is not None
             or self._is_question(match.end())

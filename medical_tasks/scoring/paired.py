@@ -181,10 +181,8 @@ def _compare(
     table, sign = _orientation(first, second, weights, clusters)
     span = None if limits is None else (limits[0] - limits[1], limits[1] - limits[0])
     draws, (low, high) = draw_interval(table, difference, span, **drawing)
-    values = [
-        _value(table.totals()[side], function)
-        for side in (slice(width), slice(width, None))
-    ]
+    totals = table.totals()
+    values = [_value(totals[:width], function), _value(totals[width:], function)]
     if sign < 0:
         low, high = -high, -low
         values.reverse()
@@ -218,7 +216,8 @@ def _orientation(
     The sign is 1 for the original order, -1 for the swapped one, 0 if both are equal.
     """
     forward = sum_table([*first, *second], weights, clusters)
-    backward = sum_table([*second, *first], weights, clusters)
+    columns = range(len(first) + len(second))
+    backward = forward.in_columns([*columns[len(first) :], *columns[: len(first)]])
     differing = np.flatnonzero(forward.rows != backward.rows)
     if not differing.size:
         return forward, 0

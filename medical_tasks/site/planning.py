@@ -41,6 +41,8 @@ PLANNED_POWER: Final = 0.8
 PLANNED_CONFIDENCE: Final = 0.95
 """The confidence that it plans for, likewise."""
 _PLANTED: Final = 2000
+_ANY_SET: Final = 1
+"""The size of a set, on which the number of items that it must have does not depend."""
 
 
 def run(options: Plan) -> int:
@@ -90,7 +92,7 @@ def planned(site: Site, options: Plan) -> JsonDict:
     items = (
         _from_pilot(options, site, use, goal)
         if options.pilot
-        else needed_as_assumed(goal, 1000).clusters
+        else needed_as_assumed(goal, _ANY_SET).clusters
     )
     items = _scaled(items, decision, goal)
     labels = _labels(decision, accuracy) if use.judged else 0

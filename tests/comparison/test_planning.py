@@ -19,9 +19,10 @@ from medical_tasks.comparison.planning import (
 )
 from medical_tasks.comparison.statistics import Columns
 from medical_tasks.errors import UsageError
+from medical_tasks.scoring.bootstrap import quotient
 from medical_tasks.scoring.estimates import Floats
 from medical_tasks.scoring.means import proportion_interval
-from medical_tasks.scoring.paired import mcnemar
+from medical_tasks.scoring.paired import mcnemar, paired_bootstrap_statistic
 from medical_tasks.spec import MetricKind, MetricSpec
 
 
@@ -116,6 +117,24 @@ def test_a_mean_is_planned_by_its_own_interval() -> None:
     assert population.risk(Limit(0.7), 2000, gate.clusters).share == pytest.approx(
         0.8, abs=0.03
     )
+
+
+def test_every_drawn_pair_of_runs_is_compared_as_if_it_were_the_only_one() -> None:
+    generator = np.random.default_rng(5)
+    first, second = generator.integers(0, 2, (2, 40)).astype(float)
+    population = Population.as_drawn(
+        columns(first, second, "proportion"), of_pairs=True
+    )
+    seen = set()
+    # Of 4 kinds of items, 6 items can be drawn in 84 ways: many of 60 draws are alike.
+    for _ in range(60):
+        drawn = population.drawn(6, generator)
+        a, b = first[drawn], second[drawn]
+        sides = [a, np.ones(6)], [b, np.ones(6)]
+        alone = paired_bootstrap_statistic(*sides, quotient, resamples=400)
+        assert population.compared(drawn) == alone
+        seen.add(tuple(sorted(zip(a, b, strict=True))))
+    assert 10 < len(seen) < 55
 
 
 def test_goals_that_past_runs_cannot_answer_are_refused() -> None:

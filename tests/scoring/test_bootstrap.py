@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medical_tasks.scoring.bootstrap import bootstrap_statistic, quotient
+from medical_tasks.scoring.bootstrap import (
+    Draws,
+    bootstrap_statistic,
+    interval_of,
+    quotient,
+)
 from medical_tasks.scoring.estimates import Estimate, Floats, as_column, sum_table
 from medical_tasks.scoring.intervals import normal_cdf, student_quantile
 from tests.scoring.interval_ends import ends
@@ -234,3 +239,16 @@ def test_columns_of_all_kinds_of_numbers() -> None:
         column = as_column("values", values)
         assert column.dtype == np.float64
         assert column.tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("resamples", [100, 399, 400, 2000])
+def test_an_end_is_the_draw_that_is_reached_by_its_share_of_the_draws(
+    resamples: int,
+) -> None:
+    values = np.random.default_rng(resamples).normal(size=resamples)
+    values[3] = math.nan  # is beyond both ends
+    low, high = interval_of(Draws(0.0, values, 50.0), limits=(-9.0, 9.0))
+    level = expanded_level(50.0)
+    rank = math.ceil(level * resamples)
+    assert low == sorted([-9.0, *values[~np.isnan(values)]])[rank - 1]
+    assert high == sorted([*values[~np.isnan(values)], 9.0])[-rank]

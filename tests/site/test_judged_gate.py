@@ -36,7 +36,7 @@ def judge_with_errors(call: Call) -> str:
 def test_a_gate_decides_by_scores_that_are_corrected_for_the_judges_errors(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = make_demo(here / "ward", "chart-qa")
+    folder = make_demo(here / "ward", "chart-qa", "--patients", "60")
     settings = folder / "site.toml"
     settings.write_text(
         settings.read_text().replace('"lexical"', '"openai-api/own/judge"')

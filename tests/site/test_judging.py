@@ -11,23 +11,16 @@ from medical_tasks.site.folder import last, open_site
 from medical_tasks.site.reviewing import opened
 from tests.case_tables import json_of
 from tests.fault_server import Call, Fault, FaultServer
-from tests.site.walk import STEPS, headline, make_demo, run_step, states
+from tests.site.conftest import CheckedDemo
+from tests.site.walk import headline, run_step, states
 
 REVIEW = ("review", "--import", "demo/labels_labels.csv")
 
 
 @pytest.fixture
-def folder(here: Path) -> Path:
+def folder(here: Path, checked_demo: CheckedDemo) -> Path:
     """A demo whose items people have checked."""
     return checked_demo(here / "ward", "chart-qa")
-
-
-def checked_demo(folder: Path, use: str) -> Path:
-    """A demo of a use whose items people have checked."""
-    demo = make_demo(folder, use, "--patients", "20")
-    for step, *words in STEPS[:4]:
-        assert run_step(demo, step, *words) == 0
-    return demo
 
 
 def edit(path: Path, old: str, replacement: str) -> None:
@@ -155,7 +148,7 @@ def test_a_judge_that_failed_on_some_answers_is_not_done(
 
 
 def test_a_question_without_statements_goes_back_to_the_desk(
-    here: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, checked_demo: CheckedDemo, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = checked_demo(here / "ward", "patient-questions")
     items = opened(open_site(folder), "items")
@@ -171,7 +164,7 @@ def test_a_question_without_statements_goes_back_to_the_desk(
 
 
 def test_a_summary_without_claims_is_labelled_by_nobody(
-    here: Path, capsys: pytest.CaptureFixture[str]
+    here: Path, checked_demo: CheckedDemo, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = checked_demo(here / "ward", "discharge-summary")
     items = opened(open_site(folder), "items")

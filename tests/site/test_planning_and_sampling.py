@@ -168,9 +168,11 @@ def test_a_plan_depends_on_power_and_confidence_and_states_its_assumptions(
     assert confident_items == pytest.approx(items * wider, abs=1)
     assert confident_labels == pytest.approx(labels * wider, rel=0.01)
     # A margin needs a power.
-    items, _ = run_plan("old")
+    margin = ("margin", "0.1")
+    items, _ = run_plan("old", margin)
     ratio = (1.959964 + 1.281552) ** 2 / (1.959964 + 0.841621) ** 2
-    assert run_plan("old", ("power", "0.9"))[0] == pytest.approx(items * ratio, abs=1)
+    more_items, _ = run_plan("old", margin, ("power", "0.9"))
+    assert more_items == pytest.approx(items * ratio, abs=1)
     assert main(["site", "plan", str(folder), "--accuracy", "1.7"]) == 2
     assert "a share between 0 and 1" in capsys.readouterr().err
 
@@ -206,7 +208,7 @@ def test_a_plan_from_a_pilot_depends_on_the_difference_of_its_runs(
     task = tasks()["medcalc"]
     metric = next(metric for metric in task.metrics if metric.name == "accuracy")
     unequal = {"candidate": (0, 1), "baseline": range(2, 26)}
-    ward = make_site(here / "unequal", home, margin=0.1, wrong=unequal)
+    ward = make_site(here / "unequal", home, margin=0.15, wrong=unequal)
     folders = [ward.runs / role for role in ("candidate", "baseline")]
     plan, _ = make_plan(
         ward.path,
@@ -215,7 +217,7 @@ def test_a_plan_from_a_pilot_depends_on_the_difference_of_its_runs(
     )
     candidate, baseline = map(read_compared, folders)
     _, columns = runs_columns(task, metric, (baseline, candidate))
-    assert plan["items"] == needed_from_runs(Goal("margin", 0.1), columns).clusters
+    assert plan["items"] == needed_from_runs(Goal("margin", 0.15), columns).clusters
     # Without a baseline: the width around the share of right answers of the only run.
     single = make_site(
         here / "alone",
@@ -235,8 +237,10 @@ def test_a_plan_states_all_assumptions_of_the_labels(
 ) -> None:
     folder = site_of(here, [("1", "a")], ("patient_id", "note"))
     file = folder / "site.toml"
-    file.write_text(file.read_text().replace('baseline = ""', 'baseline = "old"'))
+    text = file.read_text().replace('baseline = ""', 'baseline = "old"')
+    file.write_text(text.replace("margin = 0.05", "margin = 0.2"))
     plan, output = make_plan(folder, capsys, "--accuracy", "0.6")
     assumptions = "agreement 0.85, accuracy 0.6, sensitivity 0.9, specificity 0.85"
     assert f"Assumed: {assumptions}." in output
-    assert plan["labels"] == labels_for(plan["margin"], 0.6)
+    assert plan["margin"] == 0.2
+    assert plan["labels"] == labels_for(0.2, 0.6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -24,6 +25,9 @@ STEPS = (
     ("review", "--import", "demo/labels_labels.csv"),
     ("judge",),
 )
+
+# Short beside the time that a step takes, and long beside the time of a look.
+_BETWEEN_LOOKS_S = 0.002
 
 
 def make_demo(folder: Path, use: str, *words: str) -> Path:
@@ -55,12 +59,13 @@ def start_step(folder: Path, step: str, *words: str) -> subprocess.Popen[bytes]:
 def kill_when(folder: Path, exists: Callable[[], bool], step: str, *words: str) -> bool:
     """Kills a step as soon as `exists` is true; False if the step ended before."""
     process = start_step(folder, step, *words)
-    while process.poll() is None:
+    while True:
         if exists():
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            return process.returncode == -signal.SIGKILL
-    return False
+            process.kill()
+            return process.wait() == -signal.SIGKILL
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_BETWEEN_LOOKS_S)
+            return False
 
 
 def headline(folder: Path, role: str, metric: str) -> dict[str, float]:
