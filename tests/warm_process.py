@@ -45,7 +45,16 @@ LIBRARIES = (
     "sympy",
     "nltk",
     "latex2sympy2_extended.latex2sympy2",
-    # What inspect imports when it calls a model.
+    "huggingface_hub.inference._generated._async_client",
+    "pytablewriter",
+    "sacrebleu",
+    "git",
+    # What inspect's command imports, and what it imports when it calls a model.
+    "inspect_ai._cli.main",
+    "fastapi",
+    "IPython",
+    "rich.markdown",
+    "s3fs",
     "inspect_ai.dataset",
     "inspect_ai.agent._acp.server",
     "inspect_ai.model._openai",
@@ -286,7 +295,10 @@ def _execute(command: Mapping[str, Any]) -> None:
 
 def _main(verb: str, address: str, *words: str) -> int:
     if verb == "ask":
-        code = _ask(address, words, str(Path.cwd()), os.environ, (1, 2)).wait()
+        started = _ask(address, words, str(Path.cwd()), os.environ, (1, 2))
+        # Who stops the launcher stops the command, which ends in its own way.
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(started.pid, signal.SIGTERM))
+        code = started.wait()
         return code if code >= 0 else 128 - code
     command = _serve(address, words[0])
     if command is not None:
