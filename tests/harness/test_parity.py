@@ -129,6 +129,14 @@ def _run(warm: WarmProcess, words: list[str], script: Script, **variables: str) 
     run(warm, words, cwd=script.home, environment=_environment(script, **variables))
 
 
+def _run_ours(words: list[str], script: Script, **variables: str) -> None:
+    """Runs a command of this suite in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in _environment(script, **variables).items():
+            patch.setenv(name, value)
+        assert main(words) == 0
+
+
 def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
     metrics = task_entry(folder, task.name)["metrics"]
     return {name: metric["value"] for name, metric in metrics.items()}
@@ -313,10 +321,8 @@ def test_inspect_and_our_runner_on_one_endpoint(
             "demo",
             "--model",
             "openai-api/script/m",
-            "--out",
-            "ours",
         ]
-        _run(warm, ["medical_tasks", *words], script, **variables)
+        _run_ours([*words, "--out", str(script.home / "ours")], script, **variables)
         assert len(server.calls) == 2 * call_count
         # The questions are the same, byte for byte.
         assert sorted(server.prompts[:call_count]) == sorted(
@@ -345,8 +351,8 @@ def test_confidence_is_the_same_in_inspect_and_our_runner(
         call_count = len(server.calls)
         assert call_count == len(script.items["medcalc"])
         words = ["run", "--tasks", "medcalc", "--model", "openai-api/script/m"]
-        words += ["--config", "demo", "--confidence", "asked", "--out", "asked"]
-        _run(warm, ["medical_tasks", *words], script, **variables)
+        words += ["--config", "demo", "--confidence", "asked"]
+        _run_ours([*words, "--out", str(script.home / "asked")], script, **variables)
         assert sorted(server.prompts[:call_count]) == sorted(
             server.prompts[call_count:]
         )
