@@ -31,7 +31,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LIBRARIES", "Started", "WarmProcess", "warm_process"]
+__all__ = ["LIBRARIES", "Started", "WarmProcess", "torchrun", "warm_process"]
 
 LIBRARIES = (
     # What lighteval imports, without itself and `datasets`: for these the time of the
@@ -130,6 +130,22 @@ class WarmProcess:
             return subprocess.CompletedProcess(
                 [*map(str, words)], code, *(text.result() for text in printed)
             )
+
+
+def torchrun(processes: int) -> list[str]:
+    """The words by which torchrun, in a warm process, starts the command after them in several processes.
+
+    Its usual rendezvous looks through all imported modules several times: three seconds.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    rendezvous = [
+        "--rdzv-backend=static",
+        "--master-addr=127.0.0.1",
+        f"--master-port={port}",
+    ]
+    words = ["-m", "torch.distributed.run", *rendezvous]
+    return [*words, f"--nproc-per-node={processes}"]
 
 
 def _read(end: int) -> str:

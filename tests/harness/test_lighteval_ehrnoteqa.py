@@ -14,7 +14,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.models.stand_ins import make_toy_model
 from tests.case_tables import json_of
-from tests.warm_process import WarmProcess
+from tests.warm_process import WarmProcess, torchrun
 
 pytestmark = pytest.mark.slow
 
@@ -78,16 +78,9 @@ def _run(warm: WarmProcess, work_folder: Path, out: str, *launcher: str) -> str:
 @pytest.fixture(scope="module")
 def ran(warm: WarmProcess, work_folder: Path) -> dict[str, str]:
     """Runs lighteval in one process and in two; folder to what was printed."""
-    torchrun = [
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc_per_node=2",
-        *warm.asking,
-    ]
     return {
         "one": _run(warm, work_folder, "one"),
-        "two": _run(warm, work_folder, "two", *torchrun),
+        "two": _run(warm, work_folder, "two", *torchrun(2), *warm.asking),
     }
 
 

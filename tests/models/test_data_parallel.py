@@ -15,7 +15,7 @@ import pytest
 from medical_tasks.models.base import ChoiceScores
 from tests.case_tables import json_of
 from tests.support import ROOT
-from tests.warm_process import WarmProcess
+from tests.warm_process import WarmProcess, torchrun
 
 pytestmark = pytest.mark.slow
 
@@ -43,13 +43,7 @@ def run(
     out.mkdir()
     command = [str(WORKER), str(toy), str(out), COUNTS]
     if processes > 1:
-        torchrun = [
-            "-m",
-            "torch.distributed.run",
-            "--standalone",
-            f"--nproc_per_node={processes}",
-        ]
-        command = [*torchrun, *warm.asking, *command]
+        command = [*torchrun(processes), *warm.asking, *command]
     process = warm.run(command, cwd=ROOT, environment=ENVIRONMENT)
     assert process.returncode == 0, process.stderr
     reports = [json_of(path) for path in sorted(out.glob("rank*.json"))]

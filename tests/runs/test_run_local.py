@@ -22,7 +22,7 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.models.stand_ins import make_toy_model
 from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
-from tests.warm_process import Started, WarmProcess
+from tests.warm_process import Started, WarmProcess, torchrun
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
 
@@ -114,9 +114,8 @@ def test_two_processes_give_the_same_answers(
 ) -> None:
     script = home / "launch.py"
     script.write_text(_LAUNCHED, encoding="utf-8")
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     process = warm.run(
-        [*torchrun, "--", script, *_words("pair"), "--json"],
+        [*torchrun(2), "--", script, *_words("pair"), "--json"],
         cwd=home,
         environment=_environment() | {"WARM": " ".join(warm.asking)},
     )
