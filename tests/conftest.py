@@ -121,11 +121,11 @@ _HEAVY = (
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Gives each worker whole files, as `--dist loadfile` does, and one of them all heavy ones."""
-    from xdist.scheduler import LoadFileScheduling
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
-    class Files(LoadFileScheduling):
+    class Files(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            scope = super()._split_scope(nodeid)
+            scope: str = super()._split_scope(nodeid)
             return "heavy" if scope.startswith(_HEAVY) else scope
 
     return Files(config, log) if config.getoption("dist") == "loadfile" else None
