@@ -31,7 +31,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LIBRARIES", "Started", "WarmProcess", "warm_process"]
+__all__ = ["LIBRARIES", "Started", "WarmProcess", "torchrun", "warm_process"]
 
 LIBRARIES = (
     # What lighteval imports, without itself and `datasets`: for these the time of the
@@ -45,7 +45,16 @@ LIBRARIES = (
     "sympy",
     "nltk",
     "latex2sympy2_extended.latex2sympy2",
-    # What inspect imports when it calls a model.
+    "huggingface_hub.inference._generated._async_client",
+    "pytablewriter",
+    "sacrebleu",
+    "git",
+    # What inspect's command imports, and what it imports when it calls a model.
+    "inspect_ai._cli.main",
+    "fastapi",
+    "IPython",
+    "rich.markdown",
+    "s3fs",
     "inspect_ai.dataset",
     "inspect_ai.agent._acp.server",
     "inspect_ai.model._openai",
@@ -121,6 +130,22 @@ class WarmProcess:
             return subprocess.CompletedProcess(
                 [*map(str, words)], code, *(text.result() for text in printed)
             )
+
+
+def torchrun(processes: int) -> list[str]:
+    """The words by which torchrun, in a warm process, starts the command after them in several processes.
+
+    Its usual rendezvous looks through all imported modules several times: three seconds.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    rendezvous = [
+        "--rdzv-backend=static",
+        "--master-addr=127.0.0.1",
+        f"--master-port={port}",
+    ]
+    words = ["-m", "torch.distributed.run", *rendezvous]
+    return [*words, f"--nproc-per-node={processes}"]
 
 
 def _read(end: int) -> str:
@@ -286,7 +311,10 @@ def _execute(command: Mapping[str, Any]) -> None:
 
 def _main(verb: str, address: str, *words: str) -> int:
     if verb == "ask":
-        code = _ask(address, words, str(Path.cwd()), os.environ, (1, 2)).wait()
+        started = _ask(address, words, str(Path.cwd()), os.environ, (1, 2))
+        # Who stops the launcher stops the command, which ends in its own way.
+        signal.signal(signal.SIGTERM, lambda *_: os.kill(started.pid, signal.SIGTERM))
+        code = started.wait()
         return code if code >= 0 else 128 - code
     command = _serve(address, words[0])
     if command is not None:

@@ -14,12 +14,14 @@ from medical_tasks.cli.entry import main
 from medical_tasks.data.task_data import load_task_data
 from medical_tasks.models.stand_ins import make_toy_model
 from tests.case_tables import json_of
-from tests.warm_process import WarmProcess
+from tests.warm_process import WarmProcess, torchrun
 
 pytestmark = pytest.mark.slow
 
 LEVEL_1_TASKS = [task for task in TASKS if task.options["level"] == "1"]
 NAMES = ",".join(task.name for task in LEVEL_1_TASKS)
+SAMPLES = 5
+"""Questions a task: two processes get different numbers of them."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,7 @@ def _run(warm: WarmProcess, work_folder: Path, out: str, *launcher: str) -> str:
     ]
     environment = {**os.environ, **_variables(work_folder)}
     done = warm.run(
-        [*launcher, "-m", *words, "--output-dir", out],
+        [*launcher, "-m", *words, "--max-samples", SAMPLES, "--output-dir", out],
         cwd=work_folder,
         environment=environment,
     )
@@ -76,16 +78,9 @@ def _run(warm: WarmProcess, work_folder: Path, out: str, *launcher: str) -> str:
 @pytest.fixture(scope="module")
 def ran(warm: WarmProcess, work_folder: Path) -> dict[str, str]:
     """Runs lighteval in one process and in two; folder to what was printed."""
-    torchrun = [
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc_per_node=2",
-        *warm.asking,
-    ]
     return {
         "one": _run(warm, work_folder, "one"),
-        "two": _run(warm, work_folder, "two", *torchrun),
+        "two": _run(warm, work_folder, "two", *torchrun(2), *warm.asking),
     }
 
 
@@ -98,12 +93,16 @@ def _ours(work_folder: Path) -> dict[str, dict[str, float]]:
         "demo",
         "--model",
         "hf/toy",
+        "--max-samples",
+        str(SAMPLES),
         "--out",
         "ours",
     ]
     assert main(words) == 0
     tasks = json_of(work_folder / "ours" / "results.json")["tasks"]
-    assert [task["n_items"] for task in tasks.values()] == [8] * len(LEVEL_1_TASKS)
+    assert [task["n_items"] for task in tasks.values()] == [SAMPLES] * len(
+        LEVEL_1_TASKS
+    )
     return {
         name: {key: metric["value"] for key, metric in task["metrics"].items()}
         for name, task in tasks.items()

@@ -129,6 +129,14 @@ def _run(warm: WarmProcess, words: list[str], script: Script, **variables: str) 
     run(warm, words, cwd=script.home, environment=_environment(script, **variables))
 
 
+def _run_ours(words: list[str], script: Script, **variables: str) -> None:
+    """Runs a command of this suite in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in _environment(script, **variables).items():
+            patch.setenv(name, value)
+        assert main(words) == 0
+
+
 def _metrics(folder: Path, task: TaskSpec) -> dict[str, float]:
     metrics = task_entry(folder, task.name)["metrics"]
     return {name: metric["value"] for name, metric in metrics.items()}
@@ -313,10 +321,8 @@ def test_inspect_and_our_runner_on_one_endpoint(
             "demo",
             "--model",
             "openai-api/script/m",
-            "--out",
-            "ours",
         ]
-        _run(warm, ["medical_tasks", *words], script, **variables)
+        _run_ours([*words, "--out", str(script.home / "ours")], script, **variables)
         assert len(server.calls) == 2 * call_count
         # The questions are the same, byte for byte.
         assert sorted(server.prompts[:call_count]) == sorted(
@@ -345,8 +351,8 @@ def test_confidence_is_the_same_in_inspect_and_our_runner(
         call_count = len(server.calls)
         assert call_count == len(script.items["medcalc"])
         words = ["run", "--tasks", "medcalc", "--model", "openai-api/script/m"]
-        words += ["--config", "demo", "--confidence", "asked", "--out", "asked"]
-        _run(warm, ["medical_tasks", *words], script, **variables)
+        words += ["--config", "demo", "--confidence", "asked"]
+        _run_ours([*words, "--out", str(script.home / "asked")], script, **variables)
         assert sorted(server.prompts[:call_count]) == sorted(
             server.prompts[call_count:]
         )
@@ -376,11 +382,52 @@ from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import includes
 
-@task
-def plain(file):
-    rows = json.loads(Path(file).read_text(encoding="utf-8"))
+def plain(name):
+    rows = json.loads(Path(name + ".json").read_text(encoding="utf-8"))
     return Task(dataset=MemoryDataset([Sample(target="x", **row) for row in rows]), scorer=includes())
+
+@task
+def plain_medcalc():
+    return plain("plain-medcalc")
+
+@task
+def plain_kqa():
+    return plain("plain-kqa")
+
+@task
+def strange_medcalc():
+    return plain("strange-medcalc")
+
+@task
+def strange_kqa():
+    return plain("strange-kqa")
 """
+
+
+@pytest.fixture(scope="module")
+def plain_logs(warm: WarmProcess, script: Script) -> Path:
+    """Logs of inspect on the questions of both tasks, asked by tasks of no name here; `strange-` ones with an unknown id."""
+    home = script.home
+    (home / "plain.py").write_text(_PLAIN, encoding="utf-8")
+    for task in (MEDCALC, KQA):
+        prompts = task.benchmark.load_prompts(task)
+        rows: list[dict[str, Any]] = [
+            {"id": item.id, "input": prompts.render(item)[0]["content"]}
+            for item in script.items[task.name]
+        ]
+        if task is KQA:  # as the Hub's `eval.yaml` makes samples
+            rows = [
+                {"input": row["input"], "metadata": {"id": row["id"]}} for row in rows
+            ]
+        strange = {**rows[0], "id": "strange", "metadata": {}}
+        for name, samples in (("plain", rows), ("strange", [strange])):
+            file = home / f"{name}-{task.name}.json"
+            file.write_text(json.dumps(samples), encoding="utf-8")
+    logs = home / "plain-logs"
+    with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
+        words = inspect_eval("plain.py", logs=logs)
+        _run(warm, words, script, **endpoint(server))
+    return logs
 
 
 @pytest.mark.parametrize("task", [MEDCALC, KQA], ids=lambda task: task.name)
@@ -389,17 +436,10 @@ def test_logs_of_inspect_score_to_our_numbers(
     warm: WarmProcess,
     script: Script,
     expected: dict[str, dict[str, float]],
+    plain_logs: Path,
     tmp_path: Path,
 ) -> None:
     """`inspect score --scorer medical_tasks/TASK` on answers to another task, and on an exported run."""
-    (script.home / "plain.py").write_text(_PLAIN, encoding="utf-8")
-    prompts = task.benchmark.load_prompts(task)
-    rows: list[dict[str, Any]] = [
-        {"id": item.id, "input": prompts.render(item)[0]["content"]}
-        for item in script.items[task.name]
-    ]
-    if task is KQA:  # as the Hub's `eval.yaml` makes samples
-        rows = [{"input": row["input"], "metadata": {"id": row["id"]}} for row in rows]
     words = ["--action", "overwrite", "--overwrite", "--model", "mockllm/model"]
     words = [
         "inspect_ai",
@@ -410,15 +450,6 @@ def test_logs_of_inspect_score_to_our_numbers(
         "config=demo",
         *words,
     ]
-    with FaultServer(answer=lambda call: script.answers[call.prompt]) as server:
-        for name, samples in (
-            ("log", rows),
-            ("strange", [{**rows[0], "id": "strange", "metadata": {}}]),
-        ):
-            (tmp_path / "rows.json").write_text(json.dumps(samples), encoding="utf-8")
-            asking = inspect_eval("plain.py", logs=tmp_path / name)
-            asking += ["-T", f"file={tmp_path / 'rows.json'}"]
-            _run(warm, asking, script, **endpoint(server))
     answers = [
         "--responses",
         str(script.home / f"{task.name}.jsonl"),
@@ -433,13 +464,14 @@ def test_logs_of_inspect_score_to_our_numbers(
         *answers,
     ]
     assert main([*scored, "--out", str(tmp_path / "exported")]) == 0
-    for name in ("log", "exported"):
-        (file,) = (tmp_path / name).glob("*.json")
+    (plain,) = plain_logs.glob(f"*_plain-{task.name}_*.json")
+    (exported,) = (tmp_path / "exported").glob("*.json")
+    for file in (plain, exported):
         _run(warm, [*words, str(file)], script)
         assert log_means(json_of(file)) == pytest.approx(
             expected["medcalc"] if task is MEDCALC else _shown(expected["kqa"])
         )
-    (strange,) = (tmp_path / "strange").glob("*.json")
+    (strange,) = plain_logs.glob(f"*_strange-{task.name}_*.json")
     refused = warm.run(
         ["-m", *words, str(strange)], cwd=script.home, environment=_environment(script)
     )
@@ -467,7 +499,7 @@ def test_a_reply_without_choices_is_not_scored_by_inspect(
     with FaultServer(lambda call: Fault.json_body(body)) as server:
         logs = script.home / "logs-no-choices"
         words = inspect_eval("medical_tasks/medcalc", logs=logs)
-        words += ["-T", "config=demo", "--limit", "2"]
+        words += ["-T", "config=demo", "--limit", "1"]
         variables = _environment(script, **endpoint(server))
         warm.run(["-m", *words], cwd=script.home, environment=variables)
     log = only_log(logs)

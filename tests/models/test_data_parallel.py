@@ -15,12 +15,12 @@ import pytest
 from medical_tasks.models.base import ChoiceScores
 from tests.case_tables import json_of
 from tests.support import ROOT
-from tests.warm_process import WarmProcess
+from tests.warm_process import WarmProcess, torchrun
 
 pytestmark = pytest.mark.slow
 
 WORKER = Path(__file__).with_name("data_parallel_worker.py")
-COUNTS = "21,1,2"
+COUNTS = "13,1,2"
 """An odd number of questions, fewer than there are processes, and as many."""
 
 
@@ -43,13 +43,7 @@ def run(
     out.mkdir()
     command = [str(WORKER), str(toy), str(out), COUNTS]
     if processes > 1:
-        torchrun = [
-            "-m",
-            "torch.distributed.run",
-            "--standalone",
-            f"--nproc_per_node={processes}",
-        ]
-        command = [*torchrun, *warm.asking, *command]
+        command = [*torchrun(processes), *warm.asking, *command]
     process = warm.run(command, cwd=ROOT, environment=ENVIRONMENT)
     assert process.returncode == 0, process.stderr
     reports = [json_of(path) for path in sorted(out.glob("rank*.json"))]
@@ -85,7 +79,7 @@ def test_two_processes_give_the_tokens_of_one(
 ) -> None:
     (alone,) = run(warm, toy_model, tmp_path / "one", processes=1)
     main, other = run(warm, toy_model, tmp_path / "two", processes=2)
-    assert [len(one_run["answers"]) for one_run in alone["runs"]] == [21, 1, 2]
+    assert [len(one_run["answers"]) for one_run in alone["runs"]] == [13, 1, 2]
     assert main["runs"] == alone["runs"]
     assert (alone["is_main"], main["is_main"], other["is_main"]) == (True, True, False)
     # Only the main process receives results, failures included.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medical_tasks.cli.entry import main
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.models.base import Answer, Failure, Model
 from medical_tasks.models.call_pool import GIVE_UP_AFTER, run_calls
@@ -60,6 +62,13 @@ def test_body_of_a_request_and_finish_of_its_answer(finish: str, kept: str) -> N
     assert "stop" not in server.calls[1].body
 
 
+@functools.cache
+def faultless() -> dict[str, Answer]:
+    """The answers of a server without faults."""
+    with FaultServer() as server:
+        return answers(model_at(server), numbered(15))
+
+
 @given(
     seed=st.integers(0, 2**32),
     probability=st.floats(0, 1),
@@ -75,8 +84,7 @@ def test_faults_within_the_retries_change_no_answer(
         Fault.cut(), Fault.refuse(),
     ]  # fmt: skip
     plan = randomly(probability, faults, seed=seed, at_most=retries)
-    with FaultServer() as server:
-        expected = answers(model_at(server), numbered(15))
+    expected = faultless()
     with FaultServer(plan) as server:
         assert (
             answers(
@@ -254,7 +262,7 @@ def test_the_second_ctrl_c_ends_at_once_and_closes_the_connections() -> None:
 
 
 def test_the_first_ctrl_c_waits_for_requests_in_flight_and_none_is_repeated(
-    demos: Path, tmp_path: Path
+    demos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrived, answered = threading.Semaphore(0), threading.Event()
 
@@ -287,14 +295,8 @@ def test_the_first_ctrl_c_waits_for_requests_in_flight_and_none_is_repeated(
         assert "stopped. Finished work is kept" in process.communicate(timeout=60)[1]
         assert process.returncode == 130
         assert len(server.prompts) == 7
-        subprocess.run(
-            command,
-            check=True,
-            capture_output=True,
-            timeout=60,
-            cwd=ROOT,
-            env=environment,
-        )
+        monkeypatch.setenv("MEDICAL_TASKS_DATA", str(demos))
+        assert main(command[3:]) == 0
         assert len(server.prompts) == len(set(server.prompts)) == 9
 
 

@@ -21,8 +21,8 @@ from medical_tasks.models.server import (
     ManagedServer,
     ServedModel,
     answers_chat,
+    find_transformers,
     find_vllm,
-    free_port,
     gpu_nodes,
     open_served,
     read_flags,
@@ -31,42 +31,11 @@ from medical_tasks.models.server import (
 )
 from tests.fault_server import Fault, FaultServer
 from tests.models.local_runs import answers, results
+from tests.models.small_server import SERVER, small_server
 from tests.models.toy_server import program
 from tests.models.toy_texts import CASES, ask
 from tests.support import ROOT, alive
-
-# A server with a worker in its own session, as big servers have. It writes both pids to
-# a file for the tests. Arguments: port, file for the pids, and `stubborn` to ignore
-# SIGTERM.
-SERVER = """
-import json, os, pathlib, signal, subprocess, sys
-from http.server import BaseHTTPRequestHandler, HTTPServer
-
-WORKER = "import signal, sys, time; MODE; print('worker up', flush=True); time.sleep(600)"
-stubborn = "stubborn" in sys.argv
-if stubborn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-mode = "signal.signal(signal.SIGTERM, signal.SIG_IGN)" if stubborn else "0"
-worker = subprocess.Popen([sys.executable, "-c", WORKER.replace("MODE", mode)], start_new_session=True)
-pathlib.Path(sys.argv[2]).write_text(f"{os.getpid()} {worker.pid}")
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        print("served", body["model"], os.environ.get("VLLM_API_KEY"), flush=True)
-        if body["messages"][-1]["content"] == "die":
-            os._exit(9)
-        reply = {"choices": [{"message": {"content": "pong"}, "finish_reason": "stop"}]}
-        raw = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
-    def log_message(self, *arguments):
-        pass
-
-HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
-"""
+from tests.warm_process import WarmProcess
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
@@ -81,23 +50,6 @@ def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
 def pids_of(file: Path) -> list[int]:
     assert wait_for(lambda: file.is_file() and len(file.read_text().split()) == 2)
     return [int(pid) for pid in file.read_text().split()]
-
-
-def small_server(
-    folder: Path,
-    *extra: str,
-    ready: bool = True,
-    timeout: float = 30.0,
-    grace: float = 5.0,
-) -> ManagedServer:
-    port = free_port()
-    return ManagedServer(
-        command=[sys.executable, "-c", SERVER, str(port), str(folder / "pids"), *extra],
-        ready=lambda: ready and answers_chat(f"http://127.0.0.1:{port}/v1", "m"),
-        log=folder / "logs" / "server.log",
-        timeout=timeout,
-        grace=grace,
-    )
 
 
 @contextlib.contextmanager
@@ -131,9 +83,11 @@ def test_a_server_starts_once_answers_and_can_be_stopped_repeatedly(
 
 
 def test_a_server_that_is_not_ready_in_time_is_stopped(tmp_path: Path) -> None:
-    server = small_server(tmp_path, ready=False, timeout=1.5)
+    server = small_server(tmp_path, timeout=0.3)
+    # It runs, and is never ready.
+    server.ready = lambda: not pids_of(tmp_path / "pids")
     with pytest.raises(
-        MissingError, match="did not answer within 1.5 s; start_timeout=SECONDS"
+        MissingError, match="did not answer within 0.3 s; start_timeout=SECONDS"
     ):
         server.start()
     assert not server.running()
@@ -185,9 +139,9 @@ def test_error_while_waiting_stops_the_server(tmp_path: Path) -> None:
 PARENT = """
 import os, pathlib, signal, sys, time
 sys.path.insert(0, sys.argv[1])
-from tests.models.test_server import small_server
+from tests.models.small_server import small_server
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, children inherit that hangups are ignored
-server = small_server(pathlib.Path(sys.argv[2]), *sys.argv[4:], grace=1.0)
+server = small_server(pathlib.Path(sys.argv[2]), *sys.argv[4:], grace=0.3)
 server.start()
 if sys.argv[3] == "forked":
     if os.fork() == 0:
@@ -507,7 +461,20 @@ def test_messages_about_servers_that_cannot_be_opened(
 
 
 @pytest.mark.slow
-def test_real_transformers_server(tmp_path: Path, toy_model: Path) -> None:
+def test_real_transformers_server(
+    tmp_path: Path,
+    toy_model: Path,
+    hub_home: Path,
+    warm: WarmProcess,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The program of transformers, started where its imports are done."""
+    words = [sys.executable, *warm.asking, str(find_transformers())]
+    path = program(
+        tmp_path / "transformers", f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+    )
+    monkeypatch.setattr(served, "find_transformers", lambda: path)
+    (hub_home / "hub").mkdir(exist_ok=True)
     options = {"start_timeout": "120", "flags": "--default-seed 0"}
     model = open_served(
         f"transformers-server/{toy_model}", options=options, log_dir=tmp_path

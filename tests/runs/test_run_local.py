@@ -1,7 +1,6 @@
 """A local model on real rows, end to end: in one process, in two, killed and resumed.
 
-The two processes are started by the command of the documents; the others start with
-torch imported.
+Of the two, the main one starts from scratch; the others start with torch imported.
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ import json
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -25,11 +22,11 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.models.stand_ins import make_toy_model
 from tests.case_tables import json_of
 from tests.support import SHARED, needs_shared
-from tests.warm_process import Started, WarmProcess
+from tests.warm_process import Started, WarmProcess, torchrun
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
 
-ROWS = 64
+ROWS = 40
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +43,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _words(out: str) -> list[str]:
     words = "medical_tasks run --tasks medcalc --model hf/toy --data medcalc_bench"
-    limits = f"--max-samples {ROWS} --max-new-tokens 12 --model-args batch_size=4"
+    limits = f"--max-samples {ROWS} --max-new-tokens 8 --model-args batch_size=4"
     return [*words.split(), *limits.split(), "--out", out]
 
 
@@ -101,24 +98,27 @@ def alone(home: Path, warm: WarmProcess) -> Path:
     return home / "alone"
 
 
-def test_two_processes_give_the_same_answers(home: Path, alone: Path) -> None:
-    # A single write each: the two share a stream, and print writes in several steps.
-    launcher = "import os, runpy; os.write(2, ('WORLD ' + os.environ['WORLD_SIZE'] + chr(10)).encode()); "
-    launcher += "runpy.run_module('medical_tasks', run_name='__main__')"
+# A single write each: the two share a stream, and print writes in several steps. The main
+# process becomes the documents' command, the other one a process that is warm.
+_LAUNCHED = """
+import os, sys
+
+os.write(2, f"WORLD {os.environ['WORLD_SIZE']}\\n".encode())
+warm = [] if os.environ["RANK"] == "0" else os.environ["WARM"].split()
+os.execv(sys.executable, [sys.executable, *warm, "-m", *sys.argv[1:]])
+"""
+
+
+def test_two_processes_give_the_same_answers(
+    home: Path, alone: Path, warm: WarmProcess
+) -> None:
     script = home / "launch.py"
-    script.write_text(launcher)
-    command = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--nproc_per_node=2",
-        "--",
-        str(script),
-    ]
-    process = subprocess.run(
-        [*command, *_words("pair")[1:], "--json"],
-        cwd=home, env=_environment(), capture_output=True, text=True, timeout=280, check=False,
-    )  # fmt: skip
+    script.write_text(_LAUNCHED, encoding="utf-8")
+    process = warm.run(
+        [*torchrun(2), "--", script, *_words("pair"), "--json"],
+        cwd=home,
+        environment=_environment() | {"WARM": " ".join(warm.asking)},
+    )
     assert process.stderr.count("WORLD 2") == 2, process.stderr[-3000:]
     assert "Traceback" not in process.stderr.replace("Traceback : to enable", "")
     # only the main process writes the value
@@ -155,16 +155,20 @@ def test_a_run_that_is_killed_and_resumed_repeats_nothing(
 def _wait_for_more(folder: Path, count: int, run: Started) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not run.ended():
-        if (folder / "answers.sqlite").exists() and len(
-            _records_or_none(folder)
-        ) > count:
+        if _record_count(folder) > count:
             return
         time.sleep(0.005)
     pytest.fail("the run ended or hung before it could be killed")
 
 
-def _records_or_none(folder: Path) -> dict[str, Any]:
+def _record_count(folder: Path) -> int:
+    if not (folder / "answers.sqlite").exists():
+        return 0
+    connection = sqlite3.connect(folder / "answers.sqlite")
     try:
-        return _records(folder)
+        count: int = connection.execute("SELECT COUNT(*) FROM records").fetchone()[0]
     except sqlite3.OperationalError:  # the table is not there yet
-        return {}
+        return 0
+    finally:
+        connection.close()
+    return count
