@@ -26,7 +26,6 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import MissingError, UsageError
 from medical_tasks.harness import lighteval_launcher
 from medical_tasks.harness.examining import examine
-from medical_tasks.harness.lighteval_adapter import task_configs
 from medical_tasks.harness.lighteval_launcher import check_model, load_app, run_app
 from tests.case_tables import tables
 from tests.warm_process import WarmProcess
@@ -287,6 +286,8 @@ def _adapter(configs: list[Any]) -> typer.Typer:
 def test_only_a_task_that_runs_reports_its_missing_data(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    from medical_tasks.harness.lighteval_adapter import task_configs
+
     tasks = tuple(
         task
         for task in BENCHMARK.tasks
@@ -315,6 +316,8 @@ def test_only_a_task_that_runs_reports_its_missing_data(
 def test_max_samples_selects_the_items_of_our_own_runner(
     demo: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    from medical_tasks.harness.lighteval_adapter import task_configs
+
     monkeypatch.setenv("MEDICAL_TASKS_CONFIG", "demo")
     monkeypatch.setattr("torch.accelerator.is_available", lambda: False)
     app = get_command(_adapter(task_configs(BENCHMARK.tasks[:1])))
