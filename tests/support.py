@@ -42,6 +42,18 @@ from medical_tasks.spec import (
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 
+PLAIN_INSTALL = """
+import sys
+
+class Missing:
+    def find_spec(name, *where):
+        if name in ("scipy", "transformers"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing)
+"""
+"""Begins a program that finds none of the two, as after a plain `pip install`: `evaluate` imports them where it can, in seconds."""
+
 needs_shared = pytest.mark.skipif(
     not SHARED.is_dir(), reason="../shared with the upstream files is not here"
 )

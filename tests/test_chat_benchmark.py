@@ -11,6 +11,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.fault_server import Call, Fault
 from tests.run_files import task_entry
 from tests.support import ROOT, code_lines, install_copy, run_python
 from tests.test_rubric_benchmark import answer as meets_criteria
+from tests.warm_process import WarmProcess
 
 CHAT, PATIENT, RUBRIC = (
     ROOT / "examples" / name
@@ -428,9 +430,13 @@ def test_inspect_refuses_the_demo_of_credentialed_data_too(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_inspect_calls_the_model_of_the_role(here: Path, serving: Any) -> None:
-    pytest.importorskip("inspect_ai")
+@pytest.mark.skipif(find_spec("inspect_ai") is None, reason="inspect is not installed")
+def test_inspect_calls_the_model_of_the_role(
+    here: Path, serving: Any, warm: WarmProcess
+) -> None:
     words = [
+        "-m",
+        "inspect_ai",
         "eval",
         "medical_tasks/medical_patient",
         "-T",
@@ -449,11 +455,12 @@ def test_inspect_calls_the_model_of_the_role(here: Path, serving: Any) -> None:
     words += ["--model-role", "patient=openai-api/local/patient"]
     with serving() as server:
         address = {"LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "k"}
-        output = run_python("-m", "inspect_ai", *words, environment=address)
+        done = warm.run(words, cwd=here, environment=os.environ | address)
         call_counts = Counter(call.body["model"] for call in server.calls)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     (log,) = (here / "logs").glob("*.json")
     content = json_of(log)
-    assert content["status"] == "success", output
+    assert content["status"] == "success", done.stdout
     assert call_counts == {"model": 12, "patient": 6}
 
 
