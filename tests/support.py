@@ -212,11 +212,13 @@ def run_python(
     return done.stdout
 
 
-def install_copy(package: Path, source: Path, site: Path) -> None:
-    """Copies a package's folder to `source`, and installs it into `site`, without the network."""
-    shutil.copytree(package, source)
-    options = "--quiet --no-deps --no-build-isolation --no-index --target"
-    run_python("-m", "pip", "install", *options.split(), str(site), str(source))
+def install_copies(packages: Mapping[Path, Path], site: Path) -> None:
+    """Copies packages' folders to their sources, and installs these into `site`, without the network."""
+    for package, source in packages.items():
+        shutil.copytree(package, source)
+    options = "--quiet --no-deps --no-build-isolation --no-index --no-compile --target"
+    sources = [str(source) for source in packages.values()]
+    run_python("-m", "pip", "install", *options.split(), str(site), *sources)
 
 
 def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:

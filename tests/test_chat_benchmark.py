@@ -24,7 +24,7 @@ from medical_tasks.cli import main
 from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
 from tests.run_files import task_entry
-from tests.support import ROOT, code_lines, install_copy, run_python
+from tests.support import ROOT, code_lines, install_copies, run_python
 from tests.test_rubric_benchmark import answer as meets_criteria
 from tests.warm_process import WarmProcess
 
@@ -529,26 +529,24 @@ def test_report_compare_and_list(
 def test_examples_work_when_installed_and_disappear_when_removed(
     here: Path, serving: Any
 ) -> None:
-    """As packages with entry points, in folders of their own beside the project."""
-    sites = []
-    for example in (CHAT, PATIENT, RUBRIC):
-        site = here / f"site-{example.name}"
-        install_copy(example, here / f"source-{example.name}", site)
-        sites.append(str(site))
+    """As packages with entry points, in a folder of their own beside the project."""
+    examples = (CHAT, PATIENT, RUBRIC)
+    site = here / "site"
+    install_copies(
+        {example: here / f"source-{example.name}" for example in examples}, site
+    )
     names = ["medical_chat_choice", "medical_patient", "medical_rubric"]
-    installed, gone = ([str(ROOT), *sites], [str(ROOT)])
-    assert [name for name in names if name in listing(installed)] == names
-    assert [name for name in names if name in listing(gone)] == []
+    installed, gone = [str(ROOT), str(site)], [str(ROOT)]
+    listed = command(installed, "list")
+    assert [name for name in names if name in listed] == names
+    listed = command(gone, "list")
+    assert [name for name in names if name in listed] == []
     command(installed, "build", "medical_rubric", *DEMO)
     run = ["run", "--tasks", ",".join(names), "--model", "baseline/reference"]
     with serving(answer=meets_criteria):
         command(installed, *run, *DEMO, *JUDGE, "--out", "run")
     headlines = [next(iter(figures("run", name).values())) for name in names]
     assert headlines == [1.0] * 3
-
-
-def listing(folders: list[str]) -> str:
-    return command(folders, "list")
 
 
 def command(folders: list[str], *words: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from scripts.budgets import count_nodes, read_modules
 from tests.case_tables import json_of
 from tests.run_files import task_entry
-from tests.support import ROOT, install_copy, run_python
+from tests.support import ROOT, install_copies, run_python
 from tests.warm_process import WarmProcess
 
 pytestmark = pytest.mark.slow
@@ -30,7 +30,7 @@ COUNTING = (
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the example installed in `site`, and the demo built in `data`."""
     folder = tmp_path_factory.mktemp("sixth")
-    install_copy(EXAMPLE, folder / "source", folder / "site")
+    install_copies({EXAMPLE: folder / "source"}, folder / "site")
     medical_tasks(folder, "build", "medical_mcq", "--config", "demo")
     return folder
 

@@ -97,10 +97,11 @@ def test_commands_write_into_the_one_folder_and_nowhere_else_of_the_user(
         "run --tasks medcalc --config demo --model baseline/reference --out open",
         "run --tasks ehrnoteqa_mc_level1 --config demo --model baseline/reference --out closed",
     )
-    for words in commands:
-        run_python(
-            "-m", "medical_tasks", *words.split(), cwd=work, environment=environment
-        )
+    program = (
+        "import sys\nfrom medical_tasks.cli.entry import main\n"
+        "for words in sys.argv[1:]:\n    assert main(words.split()) == 0"
+    )
+    run_python("-c", program, *commands, cwd=work, environment=environment)
     assert list(user.iterdir()) == []
     assert {"datasets"} <= {path.name for path in home.iterdir()}
     assert {path.name for path in work.iterdir()} == {"open", "closed"}
