@@ -8,8 +8,8 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 # Small models are many times slower on several threads, above all on a busy machine.
 demo tests: export OMP_NUM_THREADS ?= 1
-# Where bytecode is not kept (containers often say so), every process of the suite compiles the libraries anew.
-demo tests: export PYTHONDONTWRITEBYTECODE =
+# Where bytecode is not kept (containers often say so), every process compiles the libraries anew.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo test check examples lint types contracts budgets changelog manifest manifest-check tests space check-browser docs env env-dev env-vllm check-vllm env-vllm-cpu env-ray check-real check-core check-oldest check-newest dist hashes sbom audit clean
 

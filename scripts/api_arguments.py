@@ -48,7 +48,7 @@ def written(source: str) -> str:
     Returns:
         The same text with these sections; descriptions of parameters that are no options stay.
     """
-    result = source
+    result, lines = source, source.split("\n")
     for function in ast.parse(source).body:
         chosen = _options_of(function)
         if (
@@ -56,7 +56,7 @@ def written(source: str) -> str:
             and chosen is not None
             and function.name not in _OWN_WORDS
         ):
-            before = ast.get_source_segment(source, function) or ""
+            before = "\n".join(lines[function.lineno - 1 : function.end_lineno])
             after = _with_arguments(before, function, parameters(chosen))
             result = result.replace(before, after)
 

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs the pinned torch into the environment of the given Python: the small CPU build where there is no GPU.
+# Most of its thousands of modules are never imported; Python compiles those that are, once.
 set -eu
 python=$1
 version=$(sed -n 's/^torch==//p' constraints.txt)
-pip="$python -m pip install --quiet --disable-pip-version-check -c constraints.txt"
+pip="$python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt"
 
 if "$python" -c "import importlib.metadata as m, sys; sys.exit(m.version('torch').split('+')[0] != '$version')" 2>/dev/null; then
     exit 0

@@ -42,6 +42,18 @@ from medical_tasks.spec import (
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
 
+PLAIN_INSTALL = """
+import sys
+
+class Missing:
+    def find_spec(name, *where):
+        if name in ("scipy", "transformers"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing)
+"""
+"""Begins a program that finds none of the two, as after a plain `pip install`: `evaluate` imports them where it can, in seconds."""
+
 needs_shared = pytest.mark.skipif(
     not SHARED.is_dir(), reason="../shared with the upstream files is not here"
 )
@@ -200,11 +212,13 @@ def run_python(
     return done.stdout
 
 
-def install_copy(package: Path, source: Path, site: Path) -> None:
-    """Copies a package's folder to `source`, and installs it into `site`, without the network."""
-    shutil.copytree(package, source)
-    options = "--quiet --no-deps --no-build-isolation --no-index --target"
-    run_python("-m", "pip", "install", *options.split(), str(site), str(source))
+def install_copies(packages: Mapping[Path, Path], site: Path) -> None:
+    """Copies packages' folders to their sources, and installs these into `site`, without the network."""
+    for package, source in packages.items():
+        shutil.copytree(package, source)
+    options = "--quiet --no-deps --no-build-isolation --no-index --no-compile --target"
+    sources = [str(source) for source in packages.values()]
+    run_python("-m", "pip", "install", *options.split(), str(site), *sources)
 
 
 def word_runs(text: str, length: int = 8) -> set[tuple[str, ...]]:

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ from medical_tasks.cli import main
 from tests.case_tables import json_of
 from tests.fault_server import Call, Fault
 from tests.run_files import task_entry
-from tests.support import ROOT, code_lines, install_copy, run_python
+from tests.support import ROOT, code_lines, install_copies, run_python
 from tests.test_rubric_benchmark import answer as meets_criteria
+from tests.warm_process import WarmProcess
 
 CHAT, PATIENT, RUBRIC = (
     ROOT / "examples" / name
@@ -428,9 +430,13 @@ def test_inspect_refuses_the_demo_of_credentialed_data_too(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_inspect_calls_the_model_of_the_role(here: Path, serving: Any) -> None:
-    pytest.importorskip("inspect_ai")
+@pytest.mark.skipif(find_spec("inspect_ai") is None, reason="inspect is not installed")
+def test_inspect_calls_the_model_of_the_role(
+    here: Path, serving: Any, warm: WarmProcess
+) -> None:
     words = [
+        "-m",
+        "inspect_ai",
         "eval",
         "medical_tasks/medical_patient",
         "-T",
@@ -449,11 +455,12 @@ def test_inspect_calls_the_model_of_the_role(here: Path, serving: Any) -> None:
     words += ["--model-role", "patient=openai-api/local/patient"]
     with serving() as server:
         address = {"LOCAL_BASE_URL": server.base_url, "LOCAL_API_KEY": "k"}
-        output = run_python("-m", "inspect_ai", *words, environment=address)
+        done = warm.run(words, cwd=here, environment=os.environ | address)
         call_counts = Counter(call.body["model"] for call in server.calls)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     (log,) = (here / "logs").glob("*.json")
     content = json_of(log)
-    assert content["status"] == "success", output
+    assert content["status"] == "success", done.stdout
     assert call_counts == {"model": 12, "patient": 6}
 
 
@@ -522,26 +529,24 @@ def test_report_compare_and_list(
 def test_examples_work_when_installed_and_disappear_when_removed(
     here: Path, serving: Any
 ) -> None:
-    """As packages with entry points, in folders of their own beside the project."""
-    sites = []
-    for example in (CHAT, PATIENT, RUBRIC):
-        site = here / f"site-{example.name}"
-        install_copy(example, here / f"source-{example.name}", site)
-        sites.append(str(site))
+    """As packages with entry points, in a folder of their own beside the project."""
+    examples = (CHAT, PATIENT, RUBRIC)
+    site = here / "site"
+    install_copies(
+        {example: here / f"source-{example.name}" for example in examples}, site
+    )
     names = ["medical_chat_choice", "medical_patient", "medical_rubric"]
-    installed, gone = ([str(ROOT), *sites], [str(ROOT)])
-    assert [name for name in names if name in listing(installed)] == names
-    assert [name for name in names if name in listing(gone)] == []
+    installed, gone = [str(ROOT), str(site)], [str(ROOT)]
+    listed = command(installed, "list")
+    assert [name for name in names if name in listed] == names
+    listed = command(gone, "list")
+    assert [name for name in names if name in listed] == []
     command(installed, "build", "medical_rubric", *DEMO)
     run = ["run", "--tasks", ",".join(names), "--model", "baseline/reference"]
     with serving(answer=meets_criteria):
         command(installed, *run, *DEMO, *JUDGE, "--out", "run")
     headlines = [next(iter(figures("run", name).values())) for name in names]
     assert headlines == [1.0] * 3
-
-
-def listing(folders: list[str]) -> str:
-    return command(folders, "list")
 
 
 def command(folders: list[str], *words: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import ROOT, run_python
+from tests.support import PLAIN_INSTALL, ROOT, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -103,4 +103,4 @@ def test_the_wheel_builds_scores_and_serves_evaluate_from_any_folder(
     assert output.splitlines()[0] == str(unpacked / "medical_tasks" / "__init__.py")
     assert "100.0" in output
     code = "import evaluate\nimport medical_tasks\nprint(evaluate.load(medical_tasks.metric_path('medcalc')).name)"
-    assert "medcalc" in _run(code, unpacked, tmp_path)
+    assert "medcalc" in _run(PLAIN_INSTALL + code, unpacked, tmp_path)

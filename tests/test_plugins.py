@@ -18,6 +18,7 @@ from medical_tasks.data.task_data import load_task_data
 from medical_tasks.errors import UsageError
 from medical_tasks.judges.session import judge_kinds, open_judge
 from medical_tasks.leaderboard.export import export_formats
+from medical_tasks.sandbox import probe
 from tests.case_tables import json_of
 from tests.support import ROOT
 
@@ -119,6 +120,8 @@ def test_a_faulty_package_is_named_and_left_out(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    # `doctor` also tries the sandbox, which takes half a second.
+    monkeypatch.setattr(probe, "probe", lambda: None)
     monkeypatch.setenv(plugins.VARIABLE, str(write_package(package, name, spec)))
     assert benchmarks() == own_benchmarks()
     (problem,) = plugins.problems()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -136,51 +134,6 @@ def test_the_citation_names_the_papers_of_the_benchmarks() -> None:
     papers = {benchmark.paper for benchmark in own_benchmarks()}
     assert len(papers) >= 5
     assert papers - listed == set()
-
-
-# What a name is imported from, where the package is called otherwise.
-_PACKAGES = {
-    "yaml": "pyyaml",
-    "huggingface_hub": "huggingface-hub",
-    "inspect_ai": "inspect-ai",
-    "pydantic_core": "pydantic",
-}
-# Parts of a declared package's own interface: they come with it, in the versions that it wants.
-_COMES_WITH = {
-    "typer": "lighteval",
-    "vllm": "lighteval",
-    "rich": "inspect-ai",
-    "tenacity": "inspect-ai",
-    "tokenizers": "transformers",
-    "safetensors": "transformers",
-}
-
-
-def _declared() -> set[str]:
-    """The names of all declared packages."""
-    config = setup_config()
-    lists = [
-        config["options"]["install_requires"],
-        *config["options.extras_require"].values(),
-    ]
-    lines = "\n".join(lists).split("\n")
-    return {re.split(r"[^\w.-]", line)[0].lower() for line in filter(None, lines)}
-
-
-def test_imported_packages_are_declared() -> None:
-    imported: set[str] = set()
-    paths = sorted((ROOT / "medical_tasks").rglob("*.py"))
-    assert len(paths) > 100
-    for path in paths:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                imported.update(alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                imported.add(node.module.partition(".")[0])
-    others = imported - sys.stdlib_module_names - {"medical_tasks"}
-    assert {"yaml", "pandas", "torch"} <= others
-    names = {_COMES_WITH.get(name, _PACKAGES.get(name, name)) for name in others}
-    assert names - _declared() == set()
 
 
 def test_required_packages_have_a_lower_bound() -> None:

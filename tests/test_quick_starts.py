@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -16,9 +19,10 @@ import pytest
 from openpyxl import load_workbook
 
 from medical_tasks.catalog import dataset_source
+from medical_tasks.cli.entry import main
 from scripts.sample_answers import OUT, answers, rows_of
 from tests.case_tables import json_of
-from tests.support import ROOT, SHARED, needs_shared, run_python
+from tests.support import PLAIN_INSTALL, ROOT, SHARED, needs_shared, run_python
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
 FILES = {
@@ -35,6 +39,8 @@ SKIPPED = (
     "make ",
 )
 MODEL = ("hf/my-model", "baseline/random")
+README_VERBS = ["build", "run", "score", "compare", "gate", "report"]
+"""Started as processes from the README; the other pages' tests call them, with these pages' options."""
 
 
 @pytest.fixture
@@ -86,38 +92,52 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def run_commands(
-    page: str, then: Callable[[str], None] = lambda line: None
+    page: str,
+    then: Callable[[str], None] = lambda line: None,
+    called: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Runs the commands of a page in order, calling `then` after each; returns their output by command."""
+    """Runs the commands of a page in order, calling `then` after each; returns their output by command.
+
+    The verbs of `called` are called in this process, all others started by a shell.
+    """
     outputs = {}
     for line in "".join(blocks(page, "console")).splitlines():
         if line.startswith(SKIPPED):
             continue
-        done = subprocess.run(
-            line.replace(*MODEL),
-            shell=True,
-            capture_output=True,
-            text=True,
-            check=False,
-            stdin=subprocess.DEVNULL,
+        command = line.replace(*MODEL)
+        program, verb, *options = shlex.split(command)
+        assert program == "medical-tasks"
+        outputs[line] = (
+            call(verb, *options) if verb in called else started_by_shell(command)
         )
-        assert done.returncode == 0, (
-            line,
-            done.stdout[-500:],
-            done.stderr[-2000:],
-        )
-        outputs[line] = done.stdout
         then(line)
     return outputs
+
+
+def call(*words: str) -> str:
+    with redirect_stdout(io.StringIO()) as printed:
+        assert main(words) == 0, words
+    return printed.getvalue()
+
+
+def started_by_shell(command: str) -> str:
+    done = subprocess.run(
+        command,
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, (command, done.stdout[-500:], done.stderr[-2000:])
+    return done.stdout
 
 
 def test_the_commands_of_the_readme_run(work_folder: Path) -> None:
     # The reader's folder holds only the clone.
     (work_folder / "medical-tasks").symlink_to(ROOT)
     outputs = run_commands("../README.md")
-    assert [line.split()[1] for line in outputs] == [
-        "build", "run", "score", "compare", "gate", "report",
-    ]  # fmt: skip
+    assert [line.split()[1] for line in outputs] == README_VERBS
     printed = "".join(outputs.values()).splitlines()
     shown = [
         line for text in blocks("../README.md", "text") for line in text.splitlines()
@@ -143,7 +163,7 @@ def test_the_sample_answers_are_those_of_their_script() -> None:
 
 
 def test_quick_start_with_a_model(work_folder: Path) -> None:
-    outputs = run_commands("start_model.md")
+    outputs = run_commands("start_model.md", called=README_VERBS)
     assert outputs
     assert "medcalc_direct  accuracy " in "".join(outputs.values())
     assert "a random sample of 200 of 1,047 items" in "".join(outputs.values())
@@ -173,7 +193,7 @@ def test_quick_start_with_a_spreadsheet(work_folder: Path) -> None:
     (work_folder / "summaries.csv").write_text(
         "prediction;reference\nThe rash went.;The rash has gone.\n", encoding="utf-8"
     )
-    outputs = run_commands("start_answers.md", fill_in)
+    outputs = run_commands("start_answers.md", fill_in, called=README_VERBS)
     assert len(outputs) == 6
     table = "".join(outputs.values())
     shown = "".join(blocks("start_answers.md", "text"))
@@ -186,8 +206,8 @@ def test_quick_start_with_a_spreadsheet(work_folder: Path) -> None:
 
 
 def test_quick_start_with_data_and_a_metric(work_folder: Path) -> None:
-    outputs = run_commands("start_data.md")
+    outputs = run_commands("start_data.md", called=README_VERBS)
     assert list(outputs) == ["medical-tasks build kqa --fetch"]
     code = "\n".join(blocks("start_data.md", "python"))
     code += "\nprint(len(rows), len(rows[0]['must_have']), medcalc.compute(predictions=['25.238'], references=[row])['accuracy'])"
-    assert run_python("-c", code) == "201 11 1.0\n"
+    assert run_python("-c", PLAIN_INSTALL + code) == "201 11 1.0\n"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
 import re
 import subprocess
-from collections.abc import Callable, Mapping
-from pathlib import Path
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePosixPath
 
 import pytest
 from setuptools import find_packages
@@ -15,53 +17,74 @@ from setuptools import find_packages
 from medical_tasks.catalog import own_benchmarks
 from medical_tasks.errors import install_command
 from medical_tasks.models.encoder import LOCAL
+from scripts.budgets import Module, imported_names, read_modules
 from tests.case_tables import checked_table, tabled
 from tests.support import ROOT, own_datasets, setup_config
-
-SOURCES = sorted((ROOT / "medical_tasks").rglob("*.py"))
+from tests.test_english import avoided_in, user_texts
 
 
 @pytest.fixture(scope="module")
-def trees() -> dict[str, ast.Module]:
-    """Every module of the package by its path, read once: there are hundreds."""
-    return {
-        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
-        for path in SOURCES
-    }
+def modules() -> tuple[Module, ...]:
+    """Every module of the package, parsed once: there are hundreds."""
+    return _parsed("medical_tasks")
+
+
+def _parsed(folder: str) -> tuple[Module, ...]:
+    # The garbage collector would search the growing trees again and again.
+    gc.disable()
+    try:
+        return read_modules(ROOT, folder)
+    finally:
+        gc.enable()
+
+
+def _probe(code: str) -> Module:
+    return Module(PurePosixPath("probe"), code, ast.parse(code))
 
 
 def _lines(
-    trees: Mapping[str, ast.Module], is_wrong: Callable[[ast.AST], bool]
+    modules: Iterable[Module], is_wrong: Callable[[ast.Call], bool]
 ) -> list[str]:
+    """Where there are calls that are wrong."""
     return [
-        f"{name}:{getattr(node, 'lineno', 0)}"
-        for name, tree in trees.items()
-        for node in ast.walk(tree)
-        if is_wrong(node)
+        f"{module.path}:{node.lineno}"
+        for module in modules
+        for node in module.nodes
+        if isinstance(node, ast.Call) and is_wrong(node)
     ]
 
 
-def test_every_module_has_a_docstring(trees: Mapping[str, ast.Module]) -> None:
-    assert len(trees) > 40
-    assert [name for name, tree in trees.items() if not ast.get_docstring(tree)] == []
+def test_every_module_has_a_docstring(modules: tuple[Module, ...]) -> None:
+    assert len(modules) > 40
+    without = [module.path for module in modules if not ast.get_docstring(module.tree)]
+    assert without == []
+
+
+def test_messages_and_helps_have_no_avoided_phrase(
+    modules: tuple[Module, ...],
+) -> None:
+    texts = list(user_texts(modules))
+    assert texts
+    assert not avoided_in(texts)
 
 
 def test_model_text_never_runs_and_no_assert_replaces_a_check(
-    trees: Mapping[str, ast.Module],
+    modules: tuple[Module, ...],
 ) -> None:
     banned = {"eval", "exec", "compile", "__import__"}
 
-    def runs(node: ast.AST) -> bool:
-        return (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id in banned
-        )
+    def runs(node: ast.Call) -> bool:
+        return isinstance(node.func, ast.Name) and node.func.id in banned
 
     # Asserts disappear under -O: errors that a user can cause are error types instead.
-    assert _lines(trees, lambda node: isinstance(node, ast.Assert)) == []
-    assert _lines({"probe": ast.parse("x = eval('1')")}, runs) == ["probe:1"]
-    assert _lines(trees, runs) == []
+    asserting = [
+        module.path
+        for module in modules
+        if any(isinstance(node, ast.Assert) for node in module.nodes)
+    ]
+    assert asserting == []
+    assert _lines([_probe("x = eval('1')")], runs) == ["probe:1"]
+    assert _lines(modules, runs) == []
 
 
 # Functions that look a name up on the Hub if no folder has that name.
@@ -71,20 +94,12 @@ _LOADERS = frozenset(
 
 
 def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
-    trees: Mapping[str, ast.Module],
+    modules: tuple[Module, ...],
 ) -> None:
     folders = ("measurements", "dataset_builders", "metrics", "scripts", "space")
-    paths = [
-        path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))
-    ]
-    others = {
-        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
-        for path in paths
-    }
+    others = [module for folder in folders for module in _parsed(folder)]
 
-    def loads(node: ast.AST) -> bool:
-        if not isinstance(node, ast.Call):
-            return False
+    def loads(node: ast.Call) -> bool:
         name = (
             node.func.attr
             if isinstance(node.func, ast.Attribute)
@@ -94,10 +109,9 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
             name == "load" and ast.unparse(node.func) == "evaluate.load"
         )
 
-    def is_loose(node: ast.AST) -> bool:
+    def is_loose(node: ast.Call) -> bool:
         if not loads(node):
             return False
-        assert isinstance(node, ast.Call)
         arguments = {
             keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords
         }
@@ -114,15 +128,13 @@ def test_models_and_data_are_loaded_from_folders_or_at_a_revision(
         )
         return not bound or arguments.get("trust_remote_code", "False") != "False"
 
-    probe = {
-        "probe": ast.parse(
-            "A.from_pretrained(x)\nA.from_pretrained(x, local_files_only=True, trust_remote_code=True)"
-        )
-    }
-    assert _lines(probe, is_loose) == ["probe:1", "probe:2"]
-    assert _lines(trees, loads)
+    probe = _probe(
+        "A.from_pretrained(x)\nA.from_pretrained(x, local_files_only=True, trust_remote_code=True)"
+    )
+    assert _lines([probe], is_loose) == ["probe:1", "probe:2"]
+    assert _lines(modules, loads)
     assert _lines(others, loads)
-    assert _lines({**trees, **others}, is_loose) == []
+    assert _lines([*modules, *others], is_loose) == []
 
 
 def test_no_text_installs_unregistered_or_unsafe_packages() -> None:
@@ -144,18 +156,22 @@ def test_no_text_installs_unregistered_or_unsafe_packages() -> None:
         "docs",
         "measurements",
     )
-    texts = {".py", ".md", ".txt", ".sh"}
+    suffixes = {".py", ".md", ".txt", ".sh"}
     paths = [
         path
         for folder in folders
         for path in sorted((ROOT / folder).rglob("*"))
-        if path.suffix in texts
+        if path.suffix in suffixes
     ]
     assert len(paths) > 400
-    lines = {
-        f"{path.relative_to(ROOT)}:{number}": line
+    texts = {
+        path.relative_to(ROOT): path.read_text(encoding="utf-8")
         for path in (*ROOT.glob("*.md"), *paths)
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    }
+    lines = {
+        f"{name}:{number}": line
+        for name, text in texts.items()
+        for number, line in enumerate(text.splitlines(), 1)
     }
     assert [location for location, line in lines.items() if wrong.search(line)] == []
     own = [
@@ -170,12 +186,12 @@ def test_no_text_installs_unregistered_or_unsafe_packages() -> None:
 
 
 def test_the_install_command_of_every_extra_names_packages(
-    trees: Mapping[str, ast.Module],
+    modules: tuple[Module, ...],
 ) -> None:
     calls = [
         node
-        for tree in trees.values()
-        for node in ast.walk(tree)
+        for module in modules
+        for node in module.nodes
         if isinstance(node, ast.Call)
     ]
     named = [
@@ -260,13 +276,16 @@ def test_an_audit_without_data_is_reported_as_not_done(
     assert ("No known" in done.stdout) is (code == 0)
 
 
-def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None:
+def test_files_are_opened_by_one_helper(modules: tuple[Module, ...]) -> None:
     # It refuses anything but files: reading a pipe may wait for ever, and a device has no
     # end. Resources of the package are files.
-    def opens(node: ast.AST) -> bool:
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+    def opens(node: ast.Call) -> bool:
+        if not isinstance(node.func, ast.Attribute):
             return False
-        name, text = node.func.attr, ast.unparse(node)
+        name = node.func.attr
+        if name not in ("read_bytes", "read_text", "open"):
+            return False
+        text = ast.unparse(node)
         mode = next(
             (
                 ast.literal_eval(argument)
@@ -275,10 +294,8 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
             ),
             "r",
         )
-        reads = name in ("read_bytes", "read_text") or (
-            name == "open"
-            and mode in ("r", "rb")
-            and not text.startswith(("os.", "web"))
+        reads = name != "open" or (
+            mode in ("r", "rb") and not text.startswith(("os.", "web"))
         )
         return reads and not (
             "files(" in text
@@ -288,14 +305,9 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
             or "tarfile" in text
         )
 
-    assert _lines(
-        {"probe": ast.parse("path.open('rb')\npath.read_text()\npath.open('wb')")},
-        opens,
-    ) == [
-        "probe:1",
-        "probe:2",
-    ]
-    modules = {line.partition(":")[0] for line in _lines(trees, opens)}
+    probe = _probe("path.open('rb')\npath.read_text()\npath.open('wb')")
+    assert _lines([probe], opens) == ["probe:1", "probe:2"]
+    opening = {line.partition(":")[0] for line in _lines(modules, opens)}
     # A sandboxed program and the supervisor, which run without the package, read files
     # of the system; plugins are below `io`.
     own = {
@@ -303,7 +315,49 @@ def test_files_are_opened_by_one_helper(trees: Mapping[str, ast.Module]) -> None
         "medical_tasks/plugins.py",
         "medical_tasks/models/supervisor.py",
     }
-    assert {name for name in modules if "/sandbox/" not in name} == own
+    assert {name for name in opening if "/sandbox/" not in name} == own
+
+
+# What a name is imported from, where the package is called otherwise.
+_PACKAGES = {
+    "yaml": "pyyaml",
+    "huggingface_hub": "huggingface-hub",
+    "inspect_ai": "inspect-ai",
+    "pydantic_core": "pydantic",
+}
+# Parts of a declared package's own interface: they come with it, in the versions that it wants.
+_COMES_WITH = {
+    "typer": "lighteval",
+    "vllm": "lighteval",
+    "rich": "inspect-ai",
+    "tenacity": "inspect-ai",
+    "tokenizers": "transformers",
+    "safetensors": "transformers",
+}
+
+
+def _declared() -> set[str]:
+    """The names of all declared packages."""
+    config = setup_config()
+    lists = [
+        config["options"]["install_requires"],
+        *config["options.extras_require"].values(),
+    ]
+    lines = "\n".join(lists).split("\n")
+    return {re.split(r"[^\w.-]", line)[0].lower() for line in filter(None, lines)}
+
+
+def test_imported_packages_are_declared(modules: tuple[Module, ...]) -> None:
+    imported = {
+        name.partition(".")[0]
+        for module in modules
+        for node in module.nodes
+        for name in imported_names(node)
+    }
+    others = imported - sys.stdlib_module_names - {"medical_tasks"}
+    assert {"yaml", "pandas", "torch"} <= others
+    names = {_COMES_WITH.get(name, _PACKAGES.get(name, name)) for name in others}
+    assert names - _declared() == set()
 
 
 def test_setup_lists_every_package() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import unicodedata
@@ -160,9 +161,15 @@ def test_marks_of_results_without_a_rank() -> None:
 
 
 MODEL, ORGANISATION = "Honest Model 10", "Lab of Illness"
-CHARACTERS = tuple(
-    chr(code) for code in range(sys.maxunicode + 1) if unicodedata.name(chr(code), "")
-)
+
+
+@functools.cache
+def characters() -> tuple[str, ...]:
+    """All that have a name: over a hundred thousand."""
+    codes = range(sys.maxunicode + 1)
+    return tuple(chr(code) for code in codes if unicodedata.name(chr(code), ""))
+
+
 # Invisible characters, by their names; no single category has all of them.
 BLANK = re.compile(
     r"FILLER|VARIATION SELECTOR|JOINER|BLANK|INHERENT|INVISIBLE|ZERO WIDTH|MONGOLIAN FREE|TAG |SHORTHAND"
@@ -173,7 +180,7 @@ def with_replaced_character(
     text: str, fits: Callable[[str, str], bool]
 ) -> Iterator[str]:
     """Yields the text with one character replaced by each that fits there."""
-    for character in CHARACTERS:
+    for character in characters():
         for position, was in enumerate(text):
             if character != was and fits(character, was):
                 yield text[:position] + character + text[position + 1 :]
@@ -183,7 +190,7 @@ def with_replaced_character(
 def with_inserted_character(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
     """Yields the text with each character that fits inserted after its third."""
     return (
-        text[:3] + character + text[3:] for character in CHARACTERS if fits(character)
+        text[:3] + character + text[3:] for character in characters() if fits(character)
     )
 
 
@@ -226,7 +233,7 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
     ),
     "punctuation behind": lambda text: (
         text + character
-        for character in CHARACTERS
+        for character in characters()
         if unicodedata.category(character)[0] == "P"
     ),
     "other alphabets": lambda text: with_replaced_character(
