@@ -417,6 +417,9 @@ def _changes(
         for alternative, (start, original_steps) in itertools.product(
             _others(value, words.get(name)), starts
         ):
+            if alternative == start[name]:
+                continue
+
             changed_steps = _steps(calculator, {**start, name: alternative}) or []
             if len(changed_steps) != len(own):
                 continue
