@@ -386,14 +386,13 @@ def _named_without_value(
     return {name for name in without if _names(calculator, name, label)}
 
 
-@functools.lru_cache(maxsize=1024, typed=True)
+@functools.lru_cache(maxsize=1024)
 def _effects(
     calculator_id: int, /, **used: object
 ) -> tuple[tuple[int, str, float], ...]:
     """Returns the criteria that change with an input of a case, and their changed points.
 
-    They are kept, since many replies are about the same case. Whether a number is whole
-    decides how it is changed: `typed` keeps 1 apart from 1.0.
+    They are kept, since many replies are about the same case.
     """
     calculator = find(calculator_id)
     return tuple(_changes(calculator, used, _steps(calculator, used) or []))
