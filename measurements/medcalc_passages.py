@@ -16,7 +16,7 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -75,7 +75,7 @@ def readings() -> Sequence[Reading]:
 
 def unclear(decision: Decision) -> str:
     """Returns why a reply is unclear, or ""."""
-    return str(asdict(decision).get("unclear", ""))
+    return decision.unclear
 
 
 Row = Mapping[str, object]

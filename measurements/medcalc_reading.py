@@ -15,10 +15,11 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -56,7 +57,8 @@ class Case:
         return self.kind in ("integer", "decimal")
 
 
-def cases() -> list[Case]:
+@cache
+def cases() -> Sequence[Case]:
     """Makes one case of each calculator."""
     results: list[Case] = []
     for row in fresh_rows(SEED, 55, 1):
@@ -125,6 +127,7 @@ EACH: Final = 5
 
 def replies(case: Case, author: str, *, right: bool) -> Iterator[tuple[str, str]]:
     """Yields kind and text of each reply of a case; every other form that only mentions the gold stands in a field."""
+    words = {**case.words, **_written(case)}
     number = 0
     for fits, kinds in FORMS[author]["right" if right else "wrong"].items():
         for kind, texts in kinds.items():
@@ -136,7 +139,7 @@ def replies(case: Case, author: str, *, right: bool) -> Iterator[tuple[str, str]
                     or (fits == "numbers" and case.numeric)
                 ):
                     continue
-                reply = text.removeprefix("{j}").format(**case.words, **_written(case))
+                reply = text.removeprefix("{j}").format(**words)
                 # In a field a line break or another object would be a different reply.
                 plain = (
                     "{" not in reply

@@ -204,6 +204,7 @@ def number_words(number: int) -> str:
     return f"{words} {'and ' if rest < 100 else ''}{number_words(rest)}"
 
 
+@cache
 def decimal_words(text: str) -> str:
     """A decimal in words: "-25.2" is "minus twenty-five point two"."""
     size = text.removeprefix("-")
@@ -218,7 +219,8 @@ WIDE: Final = str.maketrans("0123456789", "０１２３４５６７８９")
 ARABIC: Final = str.maketrans("0123456789.", "٠١٢٣٤٥٦٧٨٩٫")
 
 
-def number_spellings(text: str) -> list[str]:
+@cache
+def number_spellings(text: str) -> Sequence[str]:
     """Other ways to write a number."""
     number = Decimal(text)
     spellings = [decimal_words(text), text.translate(WIDE), text.translate(ARABIC)]
@@ -244,7 +246,8 @@ def _power_of_ten(number: Decimal) -> str:
     return f"{plain_text(number.scaleb(-exponent))} × 10^{exponent}"
 
 
-def date_spellings(day: date) -> list[str]:
+@cache
+def date_spellings(day: date) -> Sequence[str]:
     """Ways to write a date: the form asked for, others in digits, and in words."""
     ordinal = f"{day.day}{_ordinal_ending(day.day)}"
     month, short = day.strftime("%B"), day.strftime("%b")
@@ -295,7 +298,8 @@ def counted_in_words(number: int, noun: str) -> str:
     return f"{number_words(number)} {noun if number == 1 else f'{noun}s'}"
 
 
-def age_spellings(weeks: int, days: int) -> list[str]:
+@cache
+def age_spellings(weeks: int, days: int) -> Sequence[str]:
     """Ways to write a gestational age."""
     week = "week" if weeks == 1 else "weeks"
     day = "day" if days == 1 else "days"
@@ -426,10 +430,7 @@ class Filler:
             return self.rng.choice(date_spellings(day_of(value))[:2])
         if self.gold.calculator.id in SCORE_IDS:
             return value
-        number = Decimal(value)
-        rounded = (round(number, digits) for digits in self.rng.sample((1, 2, 3), 3))
-        close = (text for text in rounded if abs(text - number) <= abs(number) / 50)
-        return plain_text(next(close, number))
+        return _rounded(value, *self.rng.sample((1, 2, 3), 3))
 
     def spelled(self, value: str) -> str:
         """Written in another way than asked for."""
@@ -564,6 +565,16 @@ class Filler:
         return self.subject["inputs"][0]
 
 
+@cache
+def _rounded(value: str, *decimals: int) -> str:
+    """A value with the first of some numbers of decimals that leaves it within a fiftieth."""
+    number = Decimal(value)
+    rounded = (round(number, digits) for digits in decimals)
+    close = (text for text in rounded if abs(text - number) <= abs(number) / 50)
+    return plain_text(next(close, number))
+
+
+@cache
 def _quantity(carrier: str) -> str:
     """The quantity of a carrier: "The heart rate is {} bpm." is about the heart rate."""
     name = re.split(r" (?:is|are|was|began) ", carrier)[0]

@@ -110,12 +110,17 @@ def _own_runs(sizes: tuple[int, ...]) -> dict[int, Runs]:
     return own.finished()
 
 
-def _published() -> Iterator[str]:
+@cache
+def _published() -> tuple[str, ...]:
+    """Returns the texts of this package, which everybody has."""
+    texts: list[str] = []
     for path in sorted(Path(__file__).parents[1].rglob("*")):
         if path.suffix not in _TEXTS or _SYNTHETIC.search(path.stem):
             continue
         text = read_text(path, errors="replace")
-        yield from _constants(ast.parse(text)) if path.suffix == ".py" else (text,)
+        texts.extend(_constants(ast.parse(text)) if path.suffix == ".py" else (text,))
+
+    return tuple(texts)
 
 
 def _constants(node: ast.AST) -> Iterator[str]:

@@ -310,7 +310,7 @@ def criteria_of(
     if not own:
         return []
 
-    effects = list(_effects(calculator, used, own, _words(calculator)))
+    effects = _effects(calculator.id, **used)
     return [
         _criterion(
             calculator,
@@ -386,17 +386,27 @@ def _named_without_value(
     return {name for name in without if _names(calculator, name, label)}
 
 
+@functools.lru_cache(maxsize=1024)
 def _effects(
-    calculator: AnyCalculator,
-    used: Mapping[str, object],
-    own: Steps,
-    words: Mapping[str, Mapping[str, object]],
+    calculator_id: int, /, **used: object
+) -> tuple[tuple[int, str, float], ...]:
+    """Returns the criteria that change with an input of a case, and their changed points.
+
+    They are kept, since many replies are about the same case.
+    """
+    calculator = find(calculator_id)
+    return tuple(_changes(calculator, used, _steps(calculator, used) or []))
+
+
+def _changes(
+    calculator: AnyCalculator, used: Mapping[str, object], own: Steps
 ) -> Iterator[tuple[int, str, float]]:
     """Yields the criteria that change with an input, and their changed points.
 
     One input after the other is changed in the patient's case and in a case without
     findings.
     """
+    words = _words(calculator)
     bare = {
         name: False if isinstance(value, bool) else value
         for name, value in used.items()
@@ -406,6 +416,9 @@ def _effects(
         for alternative, (start, original_steps) in itertools.product(
             _others(value, words.get(name)), starts
         ):
+            if alternative == start[name]:
+                continue
+
             changed_steps = _steps(calculator, {**start, name: alternative}) or []
             if len(changed_steps) != len(own):
                 continue

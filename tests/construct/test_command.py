@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from measurements.ehrnoteqa_twin import NOTES_FILE
 from medical_tasks.benchmarks.ehrnoteqa.questions import read_own_rows
 from medical_tasks.cli.entry import main
 from medical_tasks.construct.ehrnoteqa.review import import_sheets
@@ -38,14 +40,23 @@ FOLDER = Path("own")
 answer = draft_reply  # the replies of `server`
 
 
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Notes, and a construction with a sample of them, of which each test has its copy."""
+    folder = tmp_path_factory.mktemp("made_once")
+    source = twin_notes(folder / "notes")
+    assert take_sample(source, folder=str(folder / FOLDER)) == 0
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def source(here: Path) -> Path:
-    return twin_notes(here / "notes")
+def source(here: Path, made_once: Path) -> Path:
+    return Path(shutil.copytree(made_once / "notes", here / "notes")) / NOTES_FILE
 
 
 @pytest.fixture
-def sampled(source: Path) -> Path:
-    assert take_sample(source) == 0
+def sampled(source: Path, made_once: Path) -> Path:
+    shutil.copytree(made_once / FOLDER, FOLDER)
     return source
 
 

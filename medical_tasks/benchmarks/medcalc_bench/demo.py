@@ -6,6 +6,7 @@ the published formulas.
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
@@ -88,7 +89,7 @@ def synthetic_row(
         "note_type": "Synthetic",
         "patient_note": note,
         "question": question,
-        "relevant_entities": canonical_entities(repr(entities)),
+        "relevant_entities": canonical_entities(json.dumps(entities)),
         "ground_truth_answer": answer,
         "lower_limit": low,
         "upper_limit": high,

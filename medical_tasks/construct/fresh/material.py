@@ -154,7 +154,6 @@ _RANGE: Final = re.compile(r"(\d+)-(\d+)")
 _BEFORE_VOWEL: Final = re.compile(
     r"\b([Aa]) (?=[aei]|o(?!ne\b|nce\b)|u(?!ni|s|t|k|r[aei]))"
 )
-_TRIES: Final = 8  # to draw a word that the note does not have yet
 _LONGEST: Final = 24  # years ago
 _GROWN_UP: Final = 18
 
@@ -222,7 +221,7 @@ class Phrasing:
     def word(self, name: str) -> str:
         """Draws a word from a list, preferably one that the note does not have yet."""
         words = _words_of(name, self.person.sex)
-        for _ in range(_TRIES):
+        for _ in range(self.draw.tries):
             chosen = self.draw.pick(words)
             if chosen not in self.used:
                 break

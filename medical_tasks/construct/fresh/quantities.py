@@ -10,7 +10,7 @@ import functools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 from medical_tasks.io.files import packaged
 
@@ -41,6 +41,9 @@ class Draw:
     """
 
     __slots__ = ("_next",)
+
+    tries: ClassVar[int] = 8
+    """How often to draw before what the note has already is taken again."""
 
     def __init__(self, key: str) -> None:
         # Reproducible on purpose; not for cryptography.

@@ -113,6 +113,8 @@ class Steady(Draw):
 
     __slots__ = ("_key",)
 
+    tries = 1  # the second of two draws is the first
+
     def __init__(self, key: str) -> None:
         self._key = key
 

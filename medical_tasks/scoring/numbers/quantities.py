@@ -286,6 +286,7 @@ _NUMBER: Final = Pattern(
       | [ ]?[x×*][ ]?10[ ]?(?:\^|\*\*)[ ]?[({]{0,2}[ ]?(?P<long>[-+]?[0-9]{1,4})
           (?![0-9])[ )}]{0,3} )?"""
 )
+_DIGIT: Final = Pattern("[0-9]")
 _QUOTIENT: Final = Pattern(
     r"\s{1,2}(?P<over>[0-9]{1,4})/(?P<under>[1-9][0-9]{0,3})(?![0-9/])"
     r"|\s{0,3}/\s{0,3}(?P<divisor>[1-9][0-9]{0,9}(?:\.[0-9]{1,9})?)(?![0-9/])"
@@ -340,6 +341,9 @@ def _numbers(text: str, rest: Pattern) -> list[Quantity]:
         text: a plain text.
         rest: what may follow the digits and belongs to the number.
     """
+    if _DIGIT.search(text) is None:
+        return []
+
     small = _blank(_CALENDAR, _blank(_ITEM, text.lower()))
     quantities: list[Quantity] = []
     end = 0

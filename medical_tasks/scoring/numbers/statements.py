@@ -238,13 +238,17 @@ def _read(text: str, subject: Subject) -> Statement:
 def _without_asides(text: str, subject: Subject) -> str:
     """Leaves out brackets beside a value: "3 (range 0-10)", but not "0.412 s (412 ms)"."""
     for aside in reversed(list(rules.ASIDE.finditer(text))):
-        reach = text[max(0, aside.start() - _REACH) : aside.start()]
-        front = rules.SENTENCE_END.split(reach.lower())[-1]
-        before, inside = subject.scan(front)[-1:], subject.scan(aside[0])
-        if not before or not inside or rules.KEPT_ASIDE.match(aside[0].lower()):
+        inside = subject.scan(aside[0])
+        if not inside or rules.KEPT_ASIDE.match(aside[0].lower()):
             continue
 
-        same = _is_same_again(before[0], inside[0]) or rules.INTRODUCED.search(front)
+        reach = text[max(0, aside.start() - _REACH) : aside.start()]
+        front = rules.SENTENCE_END.split(reach.lower())[-1]
+        before = subject.scan(front)
+        if not before:
+            continue
+
+        same = _is_same_again(before[-1], inside[0]) or rules.INTRODUCED.search(front)
         around = (
             text[aside.start() - 2 : aside.start()]
             + text[aside.end() : aside.end() + 2]

@@ -8,7 +8,7 @@ import functools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -164,9 +164,10 @@ def findings_in(row: Row, pattern: str) -> list[bool]:
     ]
 
 
-def test_notes_state_flags_as_the_entities_do() -> None:
+def check_flags(rows: Iterable[Row]) -> Counter[tuple[str, bool | None]]:
+    """Checks that notes state flags as the entities do; counts the flags with their values."""
     seen: Counter[tuple[str, bool | None]] = Counter()
-    for row in generated_rows():
+    for row in rows:
         values = entities(row)
         for item in inputs(row, Flag):
             value = values.get(item.name)
@@ -199,6 +200,11 @@ def test_notes_state_flags_as_the_entities_do() -> None:
             else:
                 assert verdicts, context
                 assert True not in verdicts, context
+    return seen
+
+
+def test_notes_state_flags_as_the_entities_do() -> None:
+    seen = check_flags(generated_rows())
     # Every finding occurs in all three forms; one whose absence gives a point is always
     # mentioned.
     expected = [(name, value) for name in FLAGS for value in (True, False, None)]
@@ -208,9 +214,10 @@ def test_notes_state_flags_as_the_entities_do() -> None:
     assert {name for name, _ in seen} == {*FLAGS, *ABSENCES, *VERDICTS}
 
 
-def test_notes_state_classes_as_the_entities_do() -> None:
+def check_classes(rows: Iterable[Row]) -> set[tuple[str, str | None]]:
+    """Checks that notes state classes as the entities do; returns those that occur."""
     seen: set[tuple[str, str | None]] = set()
-    for row in generated_rows():
+    for row in rows:
         values = entities(row)
         for item in inputs(row, Choice):
             if item.name in ("sex", "target steroid"):
@@ -228,12 +235,18 @@ def test_notes_state_classes_as_the_entities_do() -> None:
                 value,
                 row["patient_note"],
             )
+    return seen
+
+
+def test_notes_state_classes_as_the_entities_do() -> None:
+    seen = check_classes(generated_rows())
     assert {(name, word) for name, words in CLASSES.items() for word in words} <= seen
 
 
-def test_notes_state_each_quantity_once_with_its_unit() -> None:
+def check_quantities(rows: Iterable[Row]) -> Counter[str]:
+    """Checks that notes state each quantity once, with its unit; counts the quantities."""
     seen: Counter[str] = Counter()
-    for row in generated_rows():
+    for row in rows:
         values, note = entities(row), row["patient_note"]
         for item in inputs(row, Quantity):
             if item.name not in QUANTITIES:
@@ -251,6 +264,11 @@ def test_notes_state_each_quantity_once_with_its_unit() -> None:
                 assert re.search(rf"{name} {number_pattern(value)}", note, flags), (
                     context
                 )
+    return seen
+
+
+def test_notes_state_each_quantity_once_with_its_unit() -> None:
+    seen = check_quantities(generated_rows())
     assert set(seen) >= set(QUANTITIES) - {
         "DOPamine",
         "DOBUTamine",
@@ -259,9 +277,10 @@ def test_notes_state_each_quantity_once_with_its_unit() -> None:
     }
 
 
-def test_pressures_ages_drinks_doses_and_sex() -> None:
+def check_pressures_ages_drinks_and_doses(rows: Iterable[Row]) -> Counter[str]:
+    """Checks what notes state in forms of their own; counts each of the four."""
     counted: Counter[str] = Counter()
-    for row in generated_rows():
+    for row in rows:
         values, note = entities(row), row["patient_note"]
         context = (row["note_id"], row["relevant_entities"], note)
         if "Systolic Blood Pressure" in values:
@@ -304,6 +323,11 @@ def test_pressures_ages_drinks_doses_and_sex() -> None:
                     name,
                     context,
                 )
+    return counted
+
+
+def test_pressures_ages_drinks_and_doses() -> None:
+    counted = check_pressures_ages_drinks_and_doses(generated_rows())
     assert min(counted[key] for key in ("pressure", "age", "drinks", "dose")) > 30, (
         counted
     )

@@ -24,6 +24,7 @@ from medical_tasks.cli.entry import main
 from medical_tasks.construct.fresh.twins import KINDS, twin_rows
 from medical_tasks.data.task_data import first_items, subset
 from medical_tasks.errors import UsageError
+from medical_tasks.runs import finishing
 from tests.case_tables import json_of, tables
 from tests.construct.fresh import test_notes
 
@@ -120,21 +121,19 @@ def test_golds_follow_from_the_text_and_kinds_are_as_declared() -> None:
     assert len({at for at, _ in counts}) == 55
 
 
-def test_a_second_reader_reads_only_the_entities(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Runs the tests of fresh notes on twins without their sentences about another person or time."""
+def test_a_second_reader_reads_only_the_entities() -> None:
+    """Checks twins as fresh notes are, without their sentences about another person or time."""
     rows = [
         {**row, "patient_note": ELSEWHERE.sub("", row["patient_note"])}
         for row in generated_rows()
         if row["note_type"] != "Twin: contradiction"
     ]
-    both = [*test_notes.generated_rows(), *rows]
-    monkeypatch.setattr(test_notes, "generated_rows", lambda: both)
-    test_notes.test_notes_state_flags_as_the_entities_do()
-    test_notes.test_notes_state_classes_as_the_entities_do()
-    test_notes.test_notes_state_each_quantity_once_with_its_unit()
-    test_notes.test_pressures_ages_drinks_doses_and_sex()
+    flags = test_notes.check_flags(rows)
+    assert {value for _, value in flags} == {True, False, None}
+    assert len(test_notes.check_classes(rows)) > 20
+    assert len(test_notes.check_quantities(rows)) > 30
+    counted = test_notes.check_pressures_ages_drinks_and_doses(rows)
+    assert min(counted[key] for key in ("pressure", "age", "drinks", "dose")) > 10
 
 
 @settings(max_examples=8)
@@ -239,7 +238,9 @@ def test_replies_are_compared_with_the_reply_to_the_base() -> None:
 
 
 def test_the_twins_task_and_others_share_the_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert len(load_items(MEDCALC_TWINS, generated_rows())) == 1600
     note_types = {
@@ -254,10 +255,10 @@ def test_the_twins_task_and_others_share_the_rows(
     build = ["build", "medcalc_bench", "--config", "twins", "--out", out]
     assert main(build) == 2
     assert "--seed" in capsys.readouterr().err
-    assert main([*build, "--seed", "3", "--n", "2100"]) == 0
+    assert main([*build, "--seed", "3", "--n", "420"]) == 0
     run = ["run", "--tasks", "medcalc_twins", "--model", "baseline/reference"]
     run += ["--data", str(tmp_path), "--out"]
-    # more than one block of the scoring
+    monkeypatch.setattr(finishing, "_BLOCK", 150)  # three blocks of the scoring
     assert main([*run, str(tmp_path / "run")]) == 0
     entry = json_of(tmp_path / "run" / "results.json")["tasks"]["medcalc_twins"]
     assert "notes" not in entry
