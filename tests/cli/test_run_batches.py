@@ -22,7 +22,7 @@ from tests.case_tables import json_of
 from tests.fault_server import Call
 from tests.models.fake_batches import FakeBatches, Refused
 from tests.run_files import task_entry
-from tests.warm_process import WarmProcess
+from tests.warm_process import WarmProcess, killed_when
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 ITEMS = 6
@@ -51,18 +51,9 @@ def kill_at(server: FakeBatches, warm_verbs: WarmProcess) -> KillAt:
         step: str, when: str, *, passing: int = 0, words: Sequence[str] = ASK
     ) -> None:
         server.hold(step, when, passing=passing)
-        with Path(os.devnull).open("wb") as unread:
-            command = warm_verbs.start(
-                ["-m", "medical_tasks", *words],
-                cwd=Path.cwd(),
-                environment=os.environ,
-                outputs=(unread.fileno(), unread.fileno()),
-            )
         try:
-            assert server.reached.wait(100)
+            killed_when(warm_verbs, server.reached, words)
         finally:
-            os.kill(command.pid, signal.SIGKILL)
-            assert command.wait() == -signal.SIGKILL
             server.let_go()
 
     return kill
