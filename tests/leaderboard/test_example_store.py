@@ -37,6 +37,11 @@ def packages() -> list[Package]:
     ]
 
 
+@functools.cache
+def tables() -> dict[str, str]:
+    return example_store.tables(STORE)
+
+
 def is_published(package: Package) -> bool:
     return any(
         "imported" in entry["recipe"] for entry in package.results["tasks"].values()
@@ -129,7 +134,7 @@ def test_pages_mark_published_answers_without_a_rank(tmp_path: Path) -> None:
 
 
 def test_tables_of_the_documents_equal_those_of_the_store() -> None:
-    for name, table in example_store.tables(STORE).items():
+    for name, table in tables().items():
         document = example_store.TABLES[name].read_text(encoding="utf-8")
         assert example_store.in_document(document, name, table) == document
 
@@ -143,7 +148,7 @@ def test_the_short_table_of_the_documents_agrees_with_the_full_one() -> None:
         ]
 
     shown = cells((ROOT / "docs" / "real_models.md").read_text(encoding="utf-8"))
-    full = cells(example_store.tables(STORE)["medcalc"])
+    full = cells(tables()["medcalc"])
     assert len(shown) == 6
     assert [
         row
