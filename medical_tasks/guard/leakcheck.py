@@ -265,7 +265,7 @@ class _Collected:
 
     def _flush(self) -> None:
         for size, parts in self._parts.items():
-            parts.append(distinct([runs_of(self._batch, size)[0]]))
+            parts.append(distinct([np.sort(runs_of(self._batch, size)[0])]))
         self._batch = Batch()
 
     def finished(self) -> dict[int, Runs]:
@@ -434,9 +434,11 @@ def runs_of(
 def distinct(parts: Sequence[Runs]) -> Runs:
     """Returns the distinct runs, sorted.
 
-    Numpy's `unique` hashes such numbers, which takes twenty times as long.
+    Numpy's `unique` hashes such numbers, which takes twenty times as long. Sorted parts
+    are merged by a stable sort, in a quarter of the time of another.
     """
-    runs = np.sort(np.concatenate([*parts, np.zeros(0, dtype=np.uint64)]))
+    every = np.concatenate([*parts, np.zeros(0, dtype=np.uint64)])
+    runs = np.sort(every, kind="stable")
     first = np.ones(len(runs), dtype=bool)
     first[1:] = runs[1:] != runs[:-1]
     return runs[first]

@@ -8,6 +8,7 @@ import io
 import json
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,15 @@ def test_the_store_is_complete_and_names_its_sources(tmp_path: Path) -> None:
         ("medcalc_code", "imported"): 1,
         ("meqsum", "unverified"): 1,
     }
+
+
+def test_a_licence_is_stated_where_there_is_one() -> None:
+    """Packages that are older than this statement keep their id, which the store's check compares."""
+    assert packages()
+    for package in packages():
+        submitter = package.manifest.submitter
+        assert "licence" not in submitter.stated() or submitter.licence
+        assert replace(submitter, licence="mit").stated()["licence"] == "mit"
 
 
 def test_published_answers_have_a_source_and_are_not_included() -> None:
