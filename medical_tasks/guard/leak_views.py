@@ -36,6 +36,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import unquote
 
 from medical_tasks.io.csv_files import FIELD_LIMIT_BYTES
 
@@ -47,7 +48,6 @@ _ESCAPE = re.compile(
 _MISREAD = re.compile(
     "[\u00c2-\u00f4](?:[\x80-\xbf\u0152-\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122])+"
 )
-_QUOTED_BYTES = re.compile("(?:%[0-9a-fA-F]{2})+")  # in a URL
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _TAG = re.compile(r"<[^<>]*>")
 # ASCII as invisible tag characters
@@ -251,14 +251,12 @@ def _unescaped(text: str) -> str:
         text = html.unescape(text)
 
     if "%" in text:
-        text = re.sub(r"%u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
-        text = _QUOTED_BYTES.sub(_unquoted, text)
+        text = unquote(
+            re.sub(r"%u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text),
+            errors="replace",
+        )
 
     return text if text.isascii() else _MISREAD.sub(_repaired, text)
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def _character(match: re.Match[str]) -> str:

@@ -459,7 +459,7 @@ class RunIndex:
 
     def without(self, runs: Runs) -> RunIndex:
         """Returns the index of the other runs."""
-        common = RunIndex([distinct([runs[self.matching(runs)]])])
+        common = RunIndex([runs[self.matching(runs)]])
         return RunIndex([np.delete(self._runs, common.matching(self._runs))])
 
     def matching(self, runs: Runs) -> NDArray[np.intp]:
