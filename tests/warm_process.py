@@ -31,7 +31,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LIBRARIES", "Started", "WarmProcess", "torchrun", "warm_process"]
+__all__ = [
+    "LIBRARIES",
+    "Started",
+    "WarmProcess",
+    "killed_when",
+    "torchrun",
+    "warm_process",
+]
 
 LIBRARIES = (
     # What lighteval imports, without itself and `datasets`: for these the time of the
@@ -153,6 +160,24 @@ def _read(end: int) -> str:
         end, encoding="utf-8", errors="replace"
     ) as stream:  # a number, not a path
         return stream.read()
+
+
+def killed_when(
+    warm: WarmProcess, reached: threading.Event, words: Sequence[object]
+) -> None:
+    """Starts a command of this project here, and kills it as soon as an event comes."""
+    with Path(os.devnull).open("wb") as unread:
+        command = warm.start(
+            ["-m", "medical_tasks", *words],
+            cwd=Path.cwd(),
+            environment=os.environ,
+            outputs=(unread.fileno(), unread.fileno()),
+        )
+    try:
+        assert reached.wait(100)
+    finally:
+        os.kill(command.pid, signal.SIGKILL)
+        assert command.wait() == -signal.SIGKILL
 
 
 @contextlib.contextmanager

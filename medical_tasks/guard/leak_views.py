@@ -56,9 +56,10 @@ _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # and other terminal sequences
 _HYPHEN = re.compile(r"(?<=\w)[-\u2010][ \t]*\r?\n[ \t]*")
 # not the end of base64
 _QUOTED_PRINTABLE = re.compile(r"=[0-9A-F]{2}|(?<![A-Za-z0-9+/_-]{16})=\r?\n")
-# Encoded bytes: base64 of both alphabets and hex, over any number of lines.
+# Encoded bytes: base64 of both alphabets and hex, over any number of lines. What a search
+# looks ahead for spares most words the repeated groups, here and in other patterns.
 _RUN = re.compile(
-    r"(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}"
+    r"(?=[A-Za-z0-9+/_-]{16})(?:[A-Za-z0-9+/_-]{16,}[ \t\\]{0,2}\r?\n[ \t>]*)*[A-Za-z0-9+/_-]{4,}"
 )
 _CODED = re.compile(r"[A-Za-z0-9+/=_-]{4,}")
 _LONG = re.compile(r"[A-Za-z0-9+/_-]{32}")
@@ -66,7 +67,7 @@ _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 # characters per line where a program wraps encoded bytes
 _WRAPPED = 60, 64, 72, 76, 80
 _SEPARATED = re.compile(
-    r"(?<![0-9A-Za-z])(?:(?:0?[xX])?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
+    r"(?=[0-9A-Fa-fxX])(?<![0-9A-Za-z])(?:(?:0?[xX])?[0-9A-Fa-f]{1,8}(?:[\s,;:|'\"-]{1,4}|\Z|(?=[\])}]))){12,}"
 )
 _NUMBER = re.compile(r"(0?[xX])?([0-9A-Fa-f]{1,8})")
 _DUMP = re.compile(
@@ -286,7 +287,7 @@ _COUNTED = re.compile(r"(?<![^\W_])\d+(?![^\W_])")
 _MEASURED = re.compile(r"-?\d+\.\d{2,}(?:[eE]-?\d+)?|-?\d(?:\.\d+)?[eE]-\d+")
 _TAGGED = re.compile(r"(?<!\S)([^\s/|:=_]+)[/|:=_](\S+)")
 _SPACED = re.compile(r"(?<!\w\w)(?<=\w)[ \n,.-](?=\w(?!\w))")
-_LETTERS = re.compile(r"(?:(?<!\w)\w[ \n,.-]+){12}")
+_LETTERS = re.compile(r"\b\w[ \n,.-]+(?:\w[ \n,.-]+){11}")
 _JOINED = re.compile(r"@@[\s'\",]+|(?<![\s'\",])[\s'\",]+##")
 _MARK = re.compile("[\u0120\u2581]|</w>")
 _BETWEEN = re.compile(r"""['",\s\[\]]+""")

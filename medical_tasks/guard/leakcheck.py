@@ -123,22 +123,23 @@ def _published() -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _constants(node: ast.AST) -> Iterator[str]:
+def _constants(program: ast.AST) -> Iterator[str]:
     """Yields the texts of a Python program, without those of synthetic patients.
 
     Names such as `demo_note` or `twin` mark the code that makes these.
     """
-    named = node.func if isinstance(node, ast.Call) else node
-    if _SYNTHETIC.search(
-        str(getattr(named, "name", getattr(named, "id", getattr(named, "attr", ""))))
-    ):
-        return
+    nodes = [program]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                yield node.value
+            continue
 
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node.value
-
-    for child in ast.iter_child_nodes(node):
-        yield from _constants(child)
+        named = node.func if isinstance(node, ast.Call) else node
+        name = getattr(named, "name", getattr(named, "id", getattr(named, "attr", "")))
+        if not (name and _SYNTHETIC.search(str(name))):
+            nodes += ast.iter_child_nodes(node)
 
 
 def check_leaks(
@@ -269,7 +270,7 @@ class _Collected:
 
     def _flush(self) -> None:
         for size, parts in self._parts.items():
-            parts.append(distinct([runs_of(self._batch, size)[0]]))
+            parts.append(distinct([np.sort(runs_of(self._batch, size)[0])]))
         self._batch = Batch()
 
     def finished(self) -> dict[int, Runs]:
@@ -356,13 +357,12 @@ def _printable(name: str) -> str:
     )
 
 
-_WORD = re.compile(r"[^\W_]+")
-# The same for ASCII bytes, four times as fast: letters in lower case, digits unchanged,
-# the rest blank.
-_ASCII = bytes(
-    ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else ord(" ")
-    for byte in range(256)
-)
+_OTHER_SIGNS = re.compile(r"[^\x00-\x7f\w]")  # beyond ASCII: no letters, no digits
+# Bytes of UTF-8 without these: ASCII letters in lower case, digits and what is beyond
+# ASCII unchanged, the rest blank.
+_LETTERS = bytes(
+    byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256)
+).lower()
 # Invisible characters inside words, as copied from a page or a PDF file: soft hyphens,
 # zero-width blanks and joiners, marks of direction, fillers, variation selectors and
 # tags. And combining marks: some programs drop accents.
@@ -377,10 +377,10 @@ _SEED = 20250924
 
 def words_of(text: str) -> list[bytes]:
     """Splits a text into words (UTF-8), regardless of case, punctuation and forms of letters."""
-    if text.isascii():
-        return text.encode().translate(_ASCII).split()
-    plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", text)).casefold()
-    return [word.encode("utf-8", "surrogatepass") for word in _WORD.findall(plain)]
+    if not text.isascii():
+        plain = _UNSEEN.sub("", unicodedata.normalize("NFKD", text)).casefold()
+        text = _OTHER_SIGNS.sub(" ", plain)
+    return text.encode().translate(_LETTERS).split()
 
 
 class Batch:
@@ -439,9 +439,11 @@ def runs_of(
 def distinct(parts: Sequence[Runs]) -> Runs:
     """Returns the distinct runs, sorted.
 
-    Numpy's `unique` hashes such numbers, which takes twenty times as long.
+    Numpy's `unique` hashes such numbers, which takes twenty times as long. Sorted parts
+    are merged by a stable sort, in a quarter of the time of another.
     """
-    runs = np.sort(np.concatenate([*parts, np.zeros(0, dtype=np.uint64)]))
+    every = np.concatenate([*parts, np.zeros(0, dtype=np.uint64)])
+    runs = np.sort(every, kind="stable")
     first = np.ones(len(runs), dtype=bool)
     first[1:] = runs[1:] != runs[:-1]
     return runs[first]
@@ -462,7 +464,8 @@ class RunIndex:
 
     def without(self, runs: Runs) -> RunIndex:
         """Returns the index of the other runs."""
-        return RunIndex([np.setdiff1d(self._runs, runs[self.matching(runs)])])
+        common = RunIndex([runs[self.matching(runs)]])
+        return RunIndex([np.delete(self._runs, common.matching(self._runs))])
 
     def matching(self, runs: Runs) -> NDArray[np.intp]:
         """Returns the positions of the runs that are in the index."""

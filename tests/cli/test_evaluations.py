@@ -21,7 +21,7 @@ from tests.run_files import task_entry
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 
-N = 5
+N = 3
 FLIPS = 0.2
 STATEMENTS = 80  # of the 13 questions of the demo
 SEED = 100
@@ -70,10 +70,10 @@ def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Judging that stopped midway resumes.
-    assert main([*SEVERAL, "--max-judge-calls", "170", "--out", "r"]) == 5
+    assert main([*SEVERAL, "--max-judge-calls", "100", "--out", "r"]) == 5
     figure = task_entry("r", "kqa")["metrics"]["comprehensiveness"]
     assert figure["bound_low"] < figure["value"] < figure["bound_high"]
-    assert len(server.calls) == 170
+    assert len(server.calls) == 100
     capsys.readouterr()
     assert main([*SEVERAL, "--out", "r"]) == 0
     assert set(request_counts(server).values()) == {1}
@@ -82,8 +82,8 @@ def test_each_evaluation_is_paid_once_and_their_agreement_is_that_of_the_replies
     evaluations = task_entry("r", "kqa")["evaluations"]
     assert task_entry("r", "kqa")["recipe"]["evaluations"] == evaluations["n"] == N
     judge_entry = task_entry("r", "kqa")["judge"]
-    assert judge_entry["from_store"] == 170
-    assert judge_entry["calls"] == N * STATEMENTS - 170
+    assert judge_entry["from_store"] == 100
+    assert judge_entry["calls"] == N * STATEMENTS - 100
 
     # The judge's verdicts on each statement, in all evaluations.
     prompts = {prompt for prompt, _ in request_counts(server)}
@@ -171,9 +171,7 @@ def test_a_forecast_covers_all_evaluations(
     server: FaultServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*SEVERAL, "--forecast", "--out", "r"]) == 0
-    assert (
-        f"{N * STATEMENTS} to {3 * N * STATEMENTS:,} calls" in capsys.readouterr().err
-    )
+    assert f"{N * STATEMENTS} to {3 * N * STATEMENTS} calls" in capsys.readouterr().err
     assert not server.calls
 
 

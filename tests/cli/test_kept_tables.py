@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,7 +81,10 @@ SCORE = ["score", "medcalc", "--config", "demo", "--out", "out", "--responses"]
     ],
 )  # fmt: skip
 def test_a_command_scores_a_table_correctly_or_asks(
-    case: str, options: list[str], message: str
+    case: str,
+    options: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     right = golds()
     if case == "hidden":
@@ -98,11 +99,11 @@ def test_a_command_scores_a_table_correctly_or_asks(
         write_text_table("t.csv", ",", *golds("%d/%m/%Y"))
 
     (file,) = Path().glob("t.*")
-    command = [sys.executable, "-m", "medical_tasks", *SCORE, str(file), *options]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert message in process.stderr
-    refused = "error:" in process.stderr
-    assert process.returncode == (2 if refused else 0)
+    code = main([*SCORE, str(file), *options])
+    stderr = capsys.readouterr().err
+    assert message in stderr
+    refused = "error:" in stderr
+    assert code == (2 if refused else 0)
     assert Path("out").exists() != refused
     assert refused or accuracy() == 1.0
 

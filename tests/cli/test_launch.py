@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import yaml
 
 from medical_tasks.cli.entry import main
 from tests.case_tables import json_of
+from tests.warm_process import WarmProcess
 
 RUN = "run --tasks medcalc --model baseline/random --config demo --out".split()
 
@@ -31,11 +33,10 @@ def stand_in(path: Path, text: str) -> None:
 
 
 @pytest.fixture
-def cluster(here: Path, demo_home: None) -> dict[str, str]:
+def cluster(here: Path, demo_home: None, warm_verbs: WarmProcess) -> dict[str, str]:
     """An environment in which `sbatch` runs its jobs immediately, and `medical-tasks` is this version."""
-    stand_in(
-        here / "bin" / "medical-tasks", f'exec {sys.executable} -m medical_tasks "$@"'
-    )
+    asking = shlex.join([sys.executable, *warm_verbs.asking])
+    stand_in(here / "bin" / "medical-tasks", f'exec {asking} -m medical_tasks "$@"')
     job = 'for each in 1 2; do SLURM_ARRAY_TASK_ID=$each bash "$2" >&2 || exit; done; echo "77;cluster"'
     merge = 'test "$1" = --dependency=afterany:77 && sh -c "${3#--wrap=}"'
     stand_in(

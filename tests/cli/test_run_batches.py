@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.case_tables import json_of
 from tests.fault_server import Call
 from tests.models.fake_batches import FakeBatches, Refused
 from tests.run_files import task_entry
+from tests.warm_process import WarmProcess, killed_when
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 ITEMS = 6
@@ -39,38 +39,23 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBatches]:
         yield opened
 
 
-def start(words: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "medical_tasks", *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=dict(os.environ),
-    )
+KillAt = Callable[..., None]
 
 
-def stop_at(
-    server: FakeBatches,
-    step: str,
-    when: str,
-    *,
-    stop_signal: signal.Signals = signal.SIGKILL,
-    passing: int = 0,
-    words: list[str] = ASK,
-) -> tuple[int, str]:
-    """Stops a command at a step of the server; returns its exit code and standard error."""
-    server.hold(step, when, passing=passing)
-    process = start(words)
-    try:
-        assert server.reached.wait(100)
-        process.send_signal(stop_signal)
-        if stop_signal != signal.SIGKILL:
+@pytest.fixture
+def kill_at(server: FakeBatches, warm_verbs: WarmProcess) -> KillAt:
+    """Kills a command at a step of the server."""
+
+    def kill(
+        step: str, when: str, *, passing: int = 0, words: Sequence[str] = ASK
+    ) -> None:
+        server.hold(step, when, passing=passing)
+        try:
+            killed_when(warm_verbs, server.reached, words)
+        finally:
             server.let_go()
-        _, stderr = process.communicate(timeout=100)
-    finally:
-        process.kill()
-        server.let_go()
-    return process.returncode, stderr
+
+    return kill
 
 
 # The step at which the command is killed, and the requests of both commands together.
@@ -100,9 +85,10 @@ def test_a_command_killed_at_a_step_resumes_and_pays_nothing_twice(
     step: str,
     when: str,
     expected: dict[str, int],
+    kill_at: KillAt,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    stop_at(server, step, when)
+    kill_at(step, when)
     assert main(ASK) == 0
     assert {name: server.did(name) for name in expected} == expected
     assert len(server.asked) == ITEMS
@@ -132,10 +118,10 @@ def batches() -> list[dict[str, Any]]:
 
 
 def test_a_command_killed_between_two_files_of_results_keeps_what_it_has(
-    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+    server: FakeBatches, kill_at: KillAt, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.line = refuse_odd_lengths
-    stop_at(server, "content", "before", passing=1)
+    kill_at("content", "before", passing=1)
     assert main(ASK) == 5
     assert len(server.asked) == ITEMS
     assert not server.paid_twice
@@ -153,10 +139,22 @@ def test_ctrl_c_leaves_a_batch_running_and_the_same_command_resumes(
     server: FakeBatches,
 ) -> None:
     server.looks = 10**6
-    code, stderr = stop_at(
-        server, "look", "after", stop_signal=signal.SIGINT, passing=3
+    server.hold("look", "after", passing=3)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "medical_tasks", *ASK],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
-    assert code == 130
+    try:
+        assert server.reached.wait(100)
+        process.send_signal(signal.SIGINT)
+        server.let_go()
+        _, stderr = process.communicate(timeout=100)
+    finally:
+        process.kill()
+        server.let_go()
+    assert process.returncode == 130
     assert f"batch batch_1: {BATCHED} requests sent" in stderr
     assert (
         "done, in progress; Ctrl-C leaves it running; the same command resumes"
@@ -171,10 +169,10 @@ def test_ctrl_c_leaves_a_batch_running_and_the_same_command_resumes(
 
 
 def test_an_abandoned_batch_is_named(
-    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+    server: FakeBatches, kill_at: KillAt, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stop_at(server, "create", "after")
-    stop_at(server, "look", "after")
+    kill_at("create", "after")
+    kill_at("look", "after")
     assert main([word for word in ASK if word != "--batch"]) == 0
     stderr = capsys.readouterr().err
     assert (
@@ -286,9 +284,9 @@ def test_batches_above_the_limit_of_an_account_are_sent_one_after_another(
 
 
 def test_a_server_that_does_not_list_its_batches_is_not_asked_twice(
-    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+    server: FakeBatches, kill_at: KillAt, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stop_at(server, "create", "after")
+    kill_at("create", "after")
     server.unlisted = True
     assert main(ASK) == 3
     assert "does not list its batches (HTTP 404" in capsys.readouterr().err
@@ -298,9 +296,9 @@ def test_a_server_that_does_not_list_its_batches_is_not_asked_twice(
 
 
 def test_a_batch_of_another_account_is_not_found(
-    server: FakeBatches, capsys: pytest.CaptureFixture[str]
+    server: FakeBatches, kill_at: KillAt, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stop_at(server, "look", "before")
+    kill_at("look", "before")
     server.batches.clear()
     assert main(ASK) == 3
     assert (
@@ -362,9 +360,11 @@ def verdict(call: Call) -> str:
     )
 
 
-def test_a_judge_is_asked_in_a_batch_per_round(server: FakeBatches) -> None:
+def test_a_judge_is_asked_in_a_batch_per_round(
+    server: FakeBatches, kill_at: KillAt
+) -> None:
     server._answer = verdict
-    stop_at(server, "create", "after", words=JUDGED)
+    kill_at("create", "after", words=JUDGED)
     assert main(JUDGED) == 0
     judge = task_entry("judged", "kqa")["judge"]
     question_count = judge["verdicts"]["asked"]

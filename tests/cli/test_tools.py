@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -25,6 +24,7 @@ from tests.models.toy_server import model_at
 from tests.run_files import task_entry
 from tests.support import ROOT
 from tests.tool_server import Caller, Error, ToolServer
+from tests.warm_process import WarmProcess, killed_when
 
 pytestmark = pytest.mark.usefixtures("demo_home")
 ITEMS = 8
@@ -48,7 +48,7 @@ def questions(calls: list[Call]) -> list[str]:
 
 
 def test_a_killed_run_resumes_and_asks_nothing_twice(
-    monkeypatch: pytest.MonkeyPatch,
+    warm_verbs: WarmProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reached, hung = threading.Event(), ITEMS + 3  # in the round after the calls
 
@@ -60,17 +60,7 @@ def test_a_killed_run_resumes_and_asks_nothing_twice(
 
     with ToolServer(caller(), plan=plan) as server:
         monkeypatch.setenv("TEST_HOST_BASE_URL", server.base_url)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "medical_tasks", *RUN],
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            assert reached.wait(100)
-        finally:
-            process.kill()
-            process.wait()
+        killed_when(warm_verbs, reached, RUN)
         assert main(RUN) == 0
         assert main(RUN) == 0  # all answers are stored
         times = Counter(questions(server.calls))

@@ -6,7 +6,7 @@ import functools
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -175,16 +175,26 @@ BLANK = re.compile(
     r"FILLER|VARIATION SELECTOR|JOINER|BLANK|INHERENT|INVISIBLE|ZERO WIDTH|MONGOLIAN FREE|TAG |SHORTHAND"
 )
 
+ALPHABETS = ("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET")
+
 
 def with_replaced_character(
-    text: str, fits: Callable[[str, str], bool]
+    text: str, places: Callable[[str], Collection[str]]
 ) -> Iterator[str]:
-    """Yields the text with one character replaced by each that fits there."""
+    """Yields the text with the first letter that a character can stand for replaced by it, for all characters."""
     for character in characters():
-        for position, was in enumerate(text):
-            if character != was and fits(character, was):
+        letters = places(character)
+        for position, was in enumerate(text if letters else ""):
+            if character != was and was in letters:
                 yield text[:position] + character + text[position + 1 :]
                 break
+
+
+def compatible(character: str) -> Collection[str]:
+    """Returns the ASCII letters of which a character is another form."""
+    folded = unicodedata.normalize("NFKC", character).casefold()
+    is_form = folded.isascii() and not character.isascii()
+    return {folded, folded.upper()} if is_form else ()
 
 
 def with_inserted_character(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
@@ -203,13 +213,7 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
             *(text[:n] + text[n:].swapcase() for n in range(1, len(text))),
         }
     ),
-    "compatible forms": lambda text: with_replaced_character(
-        text,
-        lambda character, was: (
-            unicodedata.normalize("NFKC", character).casefold() == was.casefold()
-            and not character.isascii()
-        ),
-    ),
+    "compatible forms": lambda text: with_replaced_character(text, compatible),
     "nothing to be seen": lambda text: with_inserted_character(
         text, lambda character: bool(BLANK.search(unicodedata.name(character)))
     ),
@@ -225,11 +229,11 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
     ),
     "spaces": lambda text: with_replaced_character(
         text,
-        lambda character, was: was == " " and unicodedata.category(character)[0] == "Z",
+        lambda character: " " if unicodedata.category(character)[0] == "Z" else "",
     ),
     "dashes and punctuation": lambda text: with_replaced_character(
         text,
-        lambda character, was: was == " " and unicodedata.category(character)[0] == "P",
+        lambda character: " " if unicodedata.category(character)[0] == "P" else "",
     ),
     "punctuation behind": lambda text: (
         text + character
@@ -238,20 +242,10 @@ FAMILIES: dict[str, Callable[[str], Iterator[str]]] = {
     ),
     "other alphabets": lambda text: with_replaced_character(
         text,
-        lambda character, was: (
-            character.isalpha()
-            and was in "oeaiscpxyh"
-            and unicodedata.name(character).startswith(
-                (
-                    "CYRILLIC",
-                    "GREEK",
-                    "ARMENIAN",
-                    "CHEROKEE",
-                    "COPTIC",
-                    "LISU",
-                    "DESERET",
-                )
-            )
+        lambda character: (
+            "oeaiscpxyh"
+            if character.isalpha() and unicodedata.name(character).startswith(ALPHABETS)
+            else ""
         ),
     ),
     "letters and digits": lambda text: iter(

@@ -8,7 +8,6 @@ import json
 import random
 import re
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from medical_tasks.leaderboard.site import CACHE, write_site
 from medical_tasks.leaderboard.storage import LocalStorage
 from tests.case_tables import json_of
 from tests.leaderboard.made_packages import accepted, fill, package
-from tests.support import ROOT
 
 OFFICIAL = {"prompts": {"set": "official", "sha256": "cd" * 32}}
 
@@ -250,16 +248,3 @@ def test_of_credentialed_data_only_scores_are_published(
     assert set(lines[0]) <= allowed
     assert [line["accuracy"] for line in lines] == [1.0] * 20 + [0.0] * 20
     assert {line["cluster"] for line in lines} == {*range(40)}
-
-
-def test_a_licence_is_shown_and_older_packages_keep_their_id(board: Board) -> None:
-    store = Board(LocalStorage(ROOT / "space" / "example-store"))
-    listed = store.submissions("accepted")
-    assert listed
-    for submission in listed:
-        manifest = store.package(submission.id).manifest
-        assert manifest.id == submission.id
-        assert (
-            "licence" not in manifest.submitter.stated() or manifest.submitter.licence
-        )
-        assert replace(manifest.submitter, licence="mit").stated()["licence"] == "mit"
