@@ -8,9 +8,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.version import Version
 
 from medical_tasks._version import __version__
-from medical_tasks.deprecation import version_numbers
 from tests.support import ROOT, run_python
 
 _NAMED = re.compile(r"(?m)^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)$")
@@ -45,7 +45,7 @@ def test_the_newest_section_is_that_of_this_version() -> None:
     assert text.count("<!-- releases -->\n\n## [") == 1
     sections = _NAMED.findall(text)
     assert len(sections) == text.count("\n## ")
-    versions = [version_numbers(version) for version, _ in sections]
+    versions = [Version(version) for version, _ in sections]
     assert versions == sorted(versions, reverse=True)
     assert sections[0][0] == __version__
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
