@@ -20,7 +20,7 @@ from tests.fault_server import FaultServer
 from tests.recording_proxy import RecordingProxy, recording_proxy
 from tests.report.tiny_runs import built
 from tests.support import own_datasets
-from tests.warm_process import LIBRARIES, WarmProcess, warm_process
+from tests.warm_process import HEAVY, LIBRARIES, WarmProcess, warm_process
 
 # What a user may have set and what would reach the suite: addresses, keys, homes,
 # widths of terminals.
@@ -95,29 +95,6 @@ def pytest_collection_modifyitems(
     items.sort(key=lambda item: item.path not in slow)
 
 
-# Files whose tests import torch, transformers, lighteval or inspect, or start `warm`: in one
-# process these imports, ten seconds, happen once.
-_HEAVY = (
-    "tests/benchmarks/doclens/test_harness_tasks.py",
-    "tests/benchmarks/test_from_file.py",
-    "tests/cli/test_ceilings.py",
-    "tests/cli/test_forecast.py",
-    "tests/cli/test_run_file.py",
-    "tests/data/test_cards.py",
-    "tests/guard/test_guard_end_to_end.py",
-    "tests/harness/",
-    "tests/judges/test_inspect_judge.py",
-    "tests/judges/test_nli.py",
-    "tests/leaderboard/test_export.py",
-    "tests/models/",
-    "tests/report/test_report_private.py",
-    "tests/runs/test_run_local.py",
-    "tests/test_chat_benchmark.py",
-    "tests/test_plugins.py",
-    "tests/test_rubric_benchmark.py",
-)
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Gives each worker whole files, as `--dist loadfile` does, and one of them all heavy ones."""
@@ -126,7 +103,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Files(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             scope: str = super()._split_scope(nodeid)
-            return "heavy" if scope.startswith(_HEAVY) else scope
+            return "heavy" if scope.startswith(HEAVY) else scope
 
     return Files(config, log) if config.getoption("dist") == "loadfile" else None
 

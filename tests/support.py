@@ -212,6 +212,25 @@ def run_python(
     return done.stdout
 
 
+def run_in_shell(
+    command: str,
+    *,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command as a reader types it, in a shell and without an input."""
+    return subprocess.run(
+        command,
+        shell=True,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def install_copies(packages: Mapping[Path, Path], site: Path) -> None:
     """Copies packages' folders to their sources, and installs these into `site`, without the network."""
     for package, source in packages.items():

@@ -12,6 +12,7 @@ import yaml
 
 from medical_tasks.catalog import own_benchmarks
 from tests.support import ROOT, setup_config
+from tests.warm_process import HEAVY
 
 FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 KINDS = {"markdown", "textarea", "input", "dropdown", "checkboxes"}
@@ -145,3 +146,18 @@ def test_required_packages_have_a_lower_bound() -> None:
 def test_pyproject_leaves_the_version_to_one_file() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "project" not in settings
+
+
+def test_files_that_start_the_warm_process_share_a_worker() -> None:
+    assert [name for name in HEAVY if not (ROOT / name).exists()] == []
+    texts = {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+    }
+    using = [
+        name
+        for name, text in texts.items()
+        if re.search(r"\bwarm:\sWarmProcess", text) and "warm_process(" not in text
+    ]
+    assert using
+    assert [name for name in using if not name.startswith(HEAVY)] == []

@@ -7,7 +7,6 @@ import io
 import os
 import re
 import shlex
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +21,14 @@ from medical_tasks.catalog import dataset_source
 from medical_tasks.cli.entry import main
 from scripts.sample_answers import OUT, answers, rows_of
 from tests.case_tables import json_of
-from tests.support import PLAIN_INSTALL, ROOT, SHARED, needs_shared, run_python
+from tests.support import (
+    PLAIN_INSTALL,
+    ROOT,
+    SHARED,
+    needs_shared,
+    run_in_shell,
+    run_python,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.upstream, needs_shared]
 FILES = {
@@ -121,14 +127,7 @@ def call(*words: str) -> str:
 
 
 def started_by_shell(command: str) -> str:
-    done = subprocess.run(
-        command,
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    done = run_in_shell(command)
     assert done.returncode == 0, (command, done.stdout[-500:], done.stderr[-2000:])
     return done.stdout
 

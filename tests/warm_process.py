@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "HEAVY",
     "LIBRARIES",
     "Started",
     "WarmProcess",
@@ -39,6 +40,29 @@ __all__ = [
     "torchrun",
     "warm_process",
 ]
+
+# Files whose tests import torch, transformers, lighteval or inspect, or start `warm`: in one
+# process these imports, ten seconds, happen once.
+HEAVY = (
+    "tests/benchmarks/doclens/test_harness_tasks.py",
+    "tests/benchmarks/test_from_file.py",
+    "tests/cli/test_ceilings.py",
+    "tests/cli/test_forecast.py",
+    "tests/cli/test_run_file.py",
+    "tests/data/test_cards.py",
+    "tests/guard/test_guard_end_to_end.py",
+    "tests/harness/",
+    "tests/judges/test_inspect_judge.py",
+    "tests/judges/test_nli.py",
+    "tests/leaderboard/test_export.py",
+    "tests/models/",
+    "tests/report/test_report_private.py",
+    "tests/runs/test_run_local.py",
+    "tests/test_chat_benchmark.py",
+    "tests/test_plugins.py",
+    "tests/test_rubric_benchmark.py",
+    "tests/test_sixth_benchmark.py",
+)
 
 LIBRARIES = (
     # What lighteval imports, without itself and `datasets`: for these the time of the

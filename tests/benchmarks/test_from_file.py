@@ -8,7 +8,6 @@ import math
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +25,7 @@ from medical_tasks.errors import MedicalTasksError
 from medical_tasks.judges.base import Judging, Question, Verdict
 from medical_tasks.spec import Answer, Item, ItemScore, Scoring
 from tests.case_tables import json_of
-from tests.support import ROOT
+from tests.support import ROOT, run_in_shell
 
 BASE = "name: aid\nfile: aid.csv\nlicence: CC0-1.0\n"
 NUMBERS = "id,question,answer,part\n1,How much is 10 times 12.5?,125,sums\n2,Half of -7?,-3.5,halves\n"
@@ -334,15 +333,7 @@ def test_the_commands_of_the_guide_run(
     lines = "".join(re.findall(r"```console\n(.*?)```", page, re.DOTALL)).splitlines()
     assert len(lines) >= 6
     first, *others = lines
-    done = subprocess.run(
-        first,
-        shell=True,
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_in_shell(first, cwd=tmp_path, environment=environment)
     assert done.returncode == 0, (first, done.stdout[-500:], done.stderr[-2000:])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEDICAL_TASKS_DATA", str(tmp_path / "data"))

@@ -7,7 +7,6 @@ import io
 import os
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 
 from medical_tasks.cli.entry import main
 from medical_tasks.site.settings import SETTINGS_NAME
-from tests.support import ROOT
+from tests.support import ROOT, run_in_shell
 
 pytestmark = pytest.mark.slow
 PAGE = (ROOT / "docs" / "hospital.md").read_text(encoding="utf-8")
@@ -38,11 +37,9 @@ def steps_of(block: str) -> set[str]:
     return {line.split()[2] for line in block.splitlines()}
 
 
-def run_in_a_shell(line: str) -> tuple[int, str, str]:
+def run_as_printed(line: str) -> tuple[int, str, str]:
     """The exit code and what was printed."""
-    process = subprocess.run(
-        line, shell=True, capture_output=True, text=True, check=False
-    )
+    process = run_in_shell(line)
     return process.returncode, process.stdout, process.stderr
 
 
@@ -66,7 +63,7 @@ def test_the_commands_of_the_page_alone_lead_to_a_gate(
     outputs = {}
     for line in commands:
         is_shown = number == 1 and line.split()[2] in steps_of(blocks[0])
-        code, outputs[line], error = (run_here if is_shown else run_in_a_shell)(line)
+        code, outputs[line], error = (run_here if is_shown else run_as_printed)(line)
         assert code == EXIT_CODES.get(line, 0), (line, outputs[line], error)
     if number == 0:
         (verdict,) = re.findall(r"```text\n(GO .*)\n```", PAGE)
